@@ -16,6 +16,7 @@ from tvm_megcc.dims import Size, fixed
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.movement import transposed
 from tvm_megcc.fuse.request import Anchor, Instead, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.calls import permutation_of
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, of_channels
 
 _PLANES_TO_LAST = [0, 2, 3, 1]
@@ -66,7 +67,7 @@ def _bias(parts: Parts, tail: Tail) -> np.ndarray | None:
 
 def _of_planes(parts: Parts, tail: Tail) -> Request | None:
     """An image that is transposed for the convolution only, shifted by channel or not."""
-    if [int(a) for a in parts["x"].attrs.axes or ()] != _PLANES_TO_LAST:
+    if permutation_of(parts["x"]) != _PLANES_TO_LAST:
         return None
     shape = parts.shape_of(parts["planes"])
     if "shift" not in parts:

@@ -119,7 +119,7 @@ class _Matcher:
         if grown.inside & graph.claimed or not graph.is_closed(grown.inside, grown.value):
             return False
         try:
-            request = candidate.anchor.request(candidate.parts, grown.tail)
+            request = candidate.anchor.build(candidate.parts, grown.tail)
         except Undecided:  # the anchor asks what only the shapes at run time answer
             return False
         if request is None:

@@ -14,6 +14,7 @@ from tvm.relax.dpl import is_const, is_op, wildcard
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.calls import permutation_of
 
 
 def anchors() -> Iterator[Anchor]:
@@ -34,12 +35,9 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _swaps_last_two(parts: Parts) -> bool:
-    permute = parts["swap"]
-    rank = len(parts.shape_of(permute) or ())
-    axes = permute.attrs.axes
-    wanted = [*range(rank - 2), rank - 1, rank - 2]
-    given = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-    return rank >= 2 and given == wanted
+    rank = int(parts["swap"].ty.ndim)
+    swapped = [*range(rank - 2), rank - 1, rank - 2]
+    return rank >= 2 and permutation_of(parts["swap"]) == swapped
 
 
 def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:

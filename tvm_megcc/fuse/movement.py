@@ -12,6 +12,7 @@ from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.relax_tools.calls import permutation_of
 from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of
 from tvm_megcc.relax_tools.slices import slice_of
 
@@ -52,12 +53,11 @@ def _transpose(parts: Parts, tail: Tail) -> Request | None:
 
 def transposed(parts: Parts, x: relax.Expr, call: relax.Call) -> Request | None:
     """The request of a ``permute_dims`` of `x`."""
-    axes, shape = call.attrs.axes, _movable(parts, x)
+    shape = _movable(parts, x)
     if shape is None:
         return None
-    rank, missing = len(shape), MAX_RANK - len(shape)
-    order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-    perm = [*range(missing), *(missing + a for a in order)]
+    missing = MAX_RANK - len(shape)
+    perm = [*range(missing), *(missing + a for a in permutation_of(call))]
     facts = {"size": product(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
     return Request("transpose", facts, {"x": x})
 

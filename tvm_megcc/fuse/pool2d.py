@@ -11,7 +11,7 @@ from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, reduced_axes
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 
@@ -60,8 +60,7 @@ def whole_image(parts: Parts) -> tuple[Size, ...] | None:
     if op_name(call) == "relax.nn.adaptive_avg_pool2d":
         is_whole = str(call.attrs.layout) == "NHWC" and out is not None and out[1:3] == (1, 1)
     else:
-        axes = call.attrs.axis
-        is_whole = axes is not None and sorted(int(a) % 4 for a in axes) == [1, 2]
+        is_whole = reduced_axes(call) == [1, 2]
     return shape if is_whole else None
 
 

@@ -11,6 +11,7 @@ from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.calls import reduced_axes
 from tvm_megcc.relax_tools.exprs import as_int, dtype_of
 
 #: Relax's operators; their codes in ``op/reduce.h`` are the same words.
@@ -70,10 +71,10 @@ def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
 
 
 def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
-    x, shape, axes = parts["x"], parts.shape_of(parts["x"]), parts["root"].attrs.axis
+    x, shape = parts["x"], parts.shape_of(parts["x"])
     if not shape:
         return None
-    lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
+    lines = reduced_axes(parts["root"])
     runs = runs_of(shape, lines)
     if not lines or len(runs) > 1:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.relax.dpl import DFPattern, is_op, wildcard
 
 from tvm_megcc.dims import Size
-from tvm_megcc.fuse.epilogue import PLAIN, Step, Tail
+from tvm_megcc.fuse.epilogue import Step, Tail
 from tvm_megcc.fuse.graph import root_of
 from tvm_megcc.kernels.contract import Tensor, contract
 from tvm_megcc.kernels.expression import Fact
@@ -18,28 +18,18 @@ from tvm_megcc.relax_tools.exprs import constant, dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Parts(Mapping[str, relax.Expr]):
+class Parts(dict[str, relax.Expr]):
     """The expressions of an anchor by name; ``root`` is the call that gives its value.
 
     Attributes
     ----------
-    exprs : mapping
     symbols : Symbols
-        The dims of the function that they stand in.
+        The dims of the function around them.
     """
 
-    exprs: Mapping[str, relax.Expr]
-    symbols: Symbols
-
-    def __getitem__(self, name: str) -> relax.Expr:
-        return self.exprs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.exprs)
-
-    def __len__(self) -> int:
-        return len(self.exprs)
+    def __init__(self, exprs: Mapping[str, relax.Expr], symbols: Symbols) -> None:
+        super().__init__(exprs)
+        self.symbols = symbols
 
     def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         """As `relax_tools.exprs.shape_of`."""
@@ -153,16 +143,9 @@ class Anchor:
         """Name of the operator whose call the pattern ends with."""
         return root_of(self.pattern)
 
-    def request(self, parts: Parts, tail: Tail = PLAIN) -> Request | None:
-        return self.build(self._named(parts), tail)
-
     def others(self, parts: Parts, tail: Tail) -> list[Instead]:
         """What `instead` says; nothing where the anchor is taken always."""
-        return [] if self.instead is None else self.instead(self._named(parts), tail)
-
-    def _named(self, parts: Parts) -> Parts:
-        named = {"root": parts["root"], **{k: parts[k] for k in self.parts}}
-        return Parts(named, parts.symbols)
+        return [] if self.instead is None else self.instead(parts, tail)
 
 
 def anchor_of(op: str, name: str, build: Build, elementwise: bool = False) -> Anchor:

@@ -8,14 +8,13 @@ from typing import Any
 import tvm
 from tvm import relax, te, tirx, topi
 
+from tvm_megcc.relax_tools.calls import reduced_axes
 from tvm_megcc.relax_tools.extremes import extreme, none
 
 
 def _legalise(largest: bool, bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     x, keep = call.args[0], bool(call.attrs.keepdims)
-    rank = len(x.ty.shape.values)
-    given = call.attrs.axis
-    axes = list(range(rank)) if given is None else sorted(int(a) % rank for a in given)
+    axes = reduced_axes(call)
     hint = "max" if largest else "min"
     if "float" not in str(x.ty.dtype):
         function = topi.max if largest else topi.min

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tvm import tirx
 from tvm.ir import PrimType
@@ -40,10 +41,9 @@ class Form:
     kernel: GeneratedKernel
     knobs: Knobs
     attrs: tuple[str, ...]
-
-    @property
-    def stem(self) -> str:
-        return STEM
+    stem: ClassVar[str] = STEM
+    exact: ClassVar[bool] = True  # the knobs keep the order of sums
+    optimize: ClassVar[tuple[str, ...]] = OPTIMIZE
 
     @property
     def settings(self) -> tuple[tuple[str, int], ...]:
@@ -52,15 +52,6 @@ class Form:
     @property
     def candidate(self) -> str:
         return " ".join([STEM, *(f"{name}={value}" for name, value in self.settings)])
-
-    @property
-    def exact(self) -> bool:
-        """The knobs keep the order of sums."""
-        return True
-
-    @property
-    def optimize(self) -> tuple[str, ...]:
-        return OPTIMIZE
 
     def signature(self, facts: object) -> tuple[str, tuple[str, ...]]:
         return self.kernel.symbol, self.attrs

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tvm import relax
 
 from tvm_megcc.fuse.reduction import REDUCE, runs_of
-from tvm_megcc.relax_tools.calls import rebuilt
+from tvm_megcc.relax_tools.calls import rebuilt, reduced_axes
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import named
@@ -26,11 +26,11 @@ class AdjacentAxes(Rewriter):
         shape = shape_of(call.args[0], self.symbols)
         if not shape or call.attrs.axis is None:
             return call
-        axes = sorted({int(axis) % len(shape) for axis in call.attrs.axis})
+        axes = reduced_axes(call)
         runs = runs_of(shape, axes)
         if len(runs) < 2:
             return call
         x = call.args[0]
         for run in reversed(runs):
-            x = self.builder_.emit(rebuilt(call, [x], axis=run, keepdims=True))
+            x = self.emit(rebuilt(call, [x], axis=run, keepdims=True))
         return x if call.attrs.keepdims else relax.op.squeeze(x, axes)

@@ -136,6 +136,6 @@ class _Narrower(Rewriter):
                 continue
             if op_name(call) == _TAKE:
                 rows = relax.Call(call.op, [make_constant(array), *args[1:]], call.attrs)
-                return relax.op.astype(self.builder_.emit(rows), _FULL)
-            args[k] = self.builder_.emit(relax.op.astype(make_constant(array), _FULL))
+                return relax.op.astype(self.emit(rows), _FULL)
+            args[k] = self.emit(relax.op.astype(make_constant(array), _FULL))
         return with_args(call, args)

@@ -97,8 +97,8 @@ class ByteTables(Rewriter):
             return call
         place = relax.op.astype(raw, "int32")
         if dtype_of(raw) == "i8":
-            place = relax.op.add(self.builder_.emit(place), make_constant(np.array(128, np.int32)))
-        return relax.op.take(make_constant(table), self.builder_.emit(place), axis=0)
+            place = relax.op.add(self.emit(place), make_constant(np.array(128, np.int32)))
+        return relax.op.take(make_constant(table), self.emit(place), axis=0)
 
 
 class _Chain:

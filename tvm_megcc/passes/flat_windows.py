@@ -30,7 +30,7 @@ from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.exprs import constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY, named
 
@@ -108,7 +108,7 @@ class WindowsTo2d(Rewriter):
     def _line(self, call: relax.Call) -> relax.Expr:
         if layouts_of(call) != channels_first(call):
             return call
-        wide = [self._emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
+        wide = [self.emit(relax.op.expand_dims(a, axis=_AXIS)) for a in call.args]
         return self._back(_of_planes(call, wide, 1), squeezed=True)
 
     @on(*_VOLUMES)
@@ -120,19 +120,19 @@ class WindowsTo2d(Rewriter):
         if shape is None or result is None or 0 in (*shape, *result):
             return call  # to `reshape` a 0 is the operand's own dim
         n, c, d, h, w = shape
-        flat = [self._emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
+        flat = [self.emit(relax.op.squeeze(k, axis=[_AXIS])) for k in weights]
         if d == 1:
-            plane = self._emit(relax.op.squeeze(data, axis=[_AXIS]))
+            plane = self.emit(relax.op.squeeze(data, axis=[_AXIS]))
             return self._back(_of_planes(call, [plane, *flat], 3), squeezed=False)
-        images = self._emit(relax.op.permute_dims(data, _PLANES_FIRST))
+        images = self.emit(relax.op.permute_dims(data, _PLANES_FIRST))
         images = self._reshape(images, [n * d, c, h, w])
-        images = self._emit(_of_planes(call, [images, *flat], 3))
+        images = self.emit(_of_planes(call, [images, *flat], 3))
         planes = self._reshape(images, [result[0], result[2], result[1], *result[3:]])
         return relax.op.permute_dims(planes, _PLANES_FIRST)
 
     def _back(self, value: relax.Expr, squeezed: bool) -> relax.Call:
         """Note a plane, and give it the rank of the value that it replaces."""
-        plane = self._emit(value)
+        plane = self.emit(value)
         self.planes.add(plane)
         if squeezed:
             return relax.op.squeeze(plane, axis=[_AXIS])
@@ -171,11 +171,7 @@ class WindowsTo2d(Rewriter):
         return _Plane(whole, name == _SQUEEZE) if whole in self.planes else None
 
     def _reshape(self, data: relax.Expr, shape: list[Size]) -> relax.Expr:
-        dims = [prim_of(size, self.variables) for size in shape]
-        return self._emit(relax.op.reshape(data, relax.ShapeExpr(dims)))
-
-    def _emit(self, value: relax.Expr) -> relax.Var:
-        return self.builder_.emit(value)
+        return self.emit(relax.op.reshape(data, self.shape(shape)))
 
 
 def _as_plane(arg: relax.Expr, plane: _Plane) -> relax.Expr | None:

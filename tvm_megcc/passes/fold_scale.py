@@ -156,7 +156,7 @@ class FoldScaleShift(Rewriter):
         return value if isinstance(value, relax.Call) and used_once else None
 
     def _emit(self, expr: relax.Expr) -> relax.Expr:
-        var = self.builder_.emit(expr)
+        var = self.emit(expr)
         self.uses[var] = 1
         return var
 

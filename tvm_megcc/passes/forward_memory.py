@@ -13,7 +13,7 @@ from tvm.ir import GenericConst
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse import matmul_wq
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, permutation_of
 from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.rewriting import Keeping, on, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
@@ -56,7 +56,7 @@ class ForwardMemory(Keeping):
         start: Size = 0
         for dims in fields:
             assert dims is not None
-            views.append(self.builder_.emit(self._view(source, dims, start * inner)))
+            views.append(self.emit(self._view(source, dims, start * inner)))
             start = start + dims[axis]
         return relax.Tuple(views)
 
@@ -80,12 +80,9 @@ class ForwardMemory(Keeping):
         if shape is None:
             return None
         start = relax.prim_value(prim_of(nbytes(dtype_of(source), offset), self.variables))
-        dims = relax.ShapeExpr([prim_of(d, self.variables) for d in shape])
-        return relax.op.memory.view(source, dims, relative_byte_offset=start)
+        return relax.op.memory.view(source, self.shape(shape), relative_byte_offset=start)
 
 
 def _moves_only_ones(call: relax.Call, shape: tuple[Size, ...]) -> bool:
-    axes = call.attrs.axes
-    order = [int(a) for a in axes] if axes is not None else list(range(len(shape)))[::-1]
-    moved = [a for a in order if shape[a] != 1]
+    moved = [a for a in permutation_of(call) if shape[a] != 1]
     return moved == sorted(moved)

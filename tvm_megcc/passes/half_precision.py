@@ -46,7 +46,7 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.relax_tools import half, traits
-from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
 from tvm_megcc.relax_tools.half_loops import Loops, loops
@@ -160,8 +160,7 @@ def _dtypes(ty: relax.Type) -> list[object]:
 
 def _over_pixels(call: relax.Call) -> bool:
     """Whether a reduction of four axes is over the last two."""
-    rank, axes = call.args[0].ty.ndim, call.attrs.axis
-    return rank == 4 and axes is not None and sorted(int(a) % 4 for a in axes) == [2, 3]
+    return call.args[0].ty.ndim == 4 and reduced_axes(call) == [2, 3]
 
 
 def _with_narrow_results(

@@ -176,18 +176,18 @@ class IntegerForm(Rewriter):
         return call
 
     def _real(self, total: relax.Expr, scales: np.ndarray, largest: np.ndarray) -> relax.Expr:
-        total = self.builder_.emit(total)
+        total = self.emit(total)
         self.largest[total] = largest
-        number = self.builder_.emit(relax.op.astype(total, "float32"))
+        number = self.emit(relax.op.astype(total, "float32"))
         scales = scales.reshape(()) if scales.size == 1 else scales
         return relax.op.multiply(number, make_constant(scales.astype(np.float32)))
 
     def _centred(self, data: _Data) -> relax.Expr:
-        wide = self.builder_.emit(relax.op.astype(data.raw, "int32"))
+        wide = self.emit(relax.op.astype(data.raw, "int32"))
         if data.zero == 0:
             return wide
         zero = make_constant(np.asarray(data.zero, np.int32))
-        return self.builder_.emit(relax.op.subtract(wide, zero))
+        return self.emit(relax.op.subtract(wide, zero))
 
     def _data(self, expr: relax.Expr) -> _Data | None:
         call = bound(self, expr)

@@ -32,5 +32,5 @@ class NarrowMoves(Rewriter):
         if not isinstance(raw, relax.Var) or dtype_of(raw) not in EIGHT_BITS:
             return move
         moved = with_args(move, [raw, *move.args[1:]])
-        made = relax.op.astype(self.builder_.emit(moved), "int32")
-        return made if zero is None else relax.op.subtract(self.builder_.emit(made), zero)
+        made = relax.op.astype(self.emit(moved), "int32")
+        return made if zero is None else relax.op.subtract(self.emit(made), zero)

@@ -27,7 +27,6 @@ from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
 from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
-from tvm_megcc.relax_tools.shape_exprs import prim_of
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
@@ -126,20 +125,20 @@ class PlainConvolutions(Rewriter):
         made = plain.map(_taps_as_channels).expression()
         if made is None or 0 in shape:
             return None
-        pixels = self._emit(_PLAIN[op_name(call)](call.args[0], self._emit(made)))
+        pixels = self.emit(_PLAIN[op_name(call)](call.args[0], self.emit(made)))
         channels = plain.values.shape[0]
         sizes = [size * k for size, k in zip(fixed_dims(shape[2:]), kernel, strict=True)]
         shapes = (
-            self._shape([shape[0], *kernel, channels, *shape[2:]]),
-            self._shape([shape[0], channels, *sizes]),
+            self.shape([shape[0], *kernel, channels, *shape[2:]]),
+            self.shape([shape[0], channels, *sizes]),
         )
         woven = [axis for k in range(rank) for axis in (2 + rank + k, 1 + k)]
         return self._whole(_Tiles(pixels, prod(kernel), channels, shapes, [0, 1 + rank, *woven]))
 
     def _whole(self, tiles: _Tiles) -> relax.Expr:
         self.made = tiles
-        parts = self._emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
-        parts = self._emit(relax.op.permute_dims(parts, tiles.axes))
+        parts = self.emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
+        parts = self.emit(relax.op.permute_dims(parts, tiles.axes))
         return relax.op.reshape(parts, tiles.shapes[1])
 
     @on("relax.add")
@@ -157,7 +156,7 @@ class PlainConvolutions(Rewriter):
             repeated = bias.map(partial(_for_each_tap, tiles=tiles, rank=rank))
             made = repeated.expression(axis=1)
             assert made is not None  # each channel has its own step
-            pixels = self._emit(relax.op.add(tiles.pixels, self._emit(made)))
+            pixels = self.emit(relax.op.add(tiles.pixels, self.emit(made)))
             return self._whole(replace(tiles, pixels=pixels))
         return call
 
@@ -177,33 +176,24 @@ class PlainConvolutions(Rewriter):
         strides = [int(s) for s in attrs.strides]
         rank = len(sizes)
         if set(strides) != {1}:
-            data = self._emit(relax.op.expand_dims(data, [3 + 2 * k for k in range(rank)]))
+            data = self.emit(relax.op.expand_dims(data, [3 + 2 * k for k in range(rank)]))
             width = [0] * 4 + [n for s in strides for n in (0, 0, 0, s - 1)]
-            data = self._emit(relax.op.nn.pad(data, width))
+            data = self.emit(relax.op.nn.pad(data, width))
             whole = [size * s for size, s in zip(sizes, strides, strict=True)]
-            data = self._reshaped(data, [*shape[:2], *whole])
+            data = self.emit(relax.op.reshape(data, self.shape([*shape[:2], *whole])))
             sizes = [size - s + 1 for size, s in zip(whole, strides, strict=True)]
         begin = [max(0, -n) for n in before]
         end = [size - max(0, -n) for size, n in zip(sizes, after, strict=True)]
         if any(first >= last for first, last in zip(begin, end, strict=True)):
             return None
         if set(strides) != {1} or any(begin) or end != sizes:
-            data = self._emit(relax.op.strided_slice(data, [*range(2, 2 + rank)], begin, end))
+            data = self.emit(relax.op.strided_slice(data, [*range(2, 2 + rank)], begin, end))
         padding = [max(0, n) for n in (*before, *after)]
         return _PLAIN[op_name(call)](
             data,
-            self._emit(made),
+            self.emit(made),
             padding=padding,
             dilation=[int(d) for d in attrs.dilation],
             groups=int(attrs.groups),
             out_dtype=str(attrs.out_dtype) if attrs.out_dtype else None,
         )
-
-    def _shape(self, sizes: list[Size]) -> relax.ShapeExpr:
-        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
-
-    def _reshaped(self, data: relax.Expr, sizes: list[Size]) -> relax.Var:
-        return self._emit(relax.op.reshape(data, self._shape(sizes)))
-
-    def _emit(self, value: relax.Expr) -> relax.Var:
-        return self.builder_.emit(value)

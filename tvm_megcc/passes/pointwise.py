@@ -51,7 +51,7 @@ class PointwiseProducts(Rewriter):
             return None
         arrays = (numbers.reshape(numbers.shape[:2]), scale, zero)
         made = relax.op.dequantize(*map(make_constant, arrays), axis=0 if scale.size == 1 else axis)
-        return self.builder_.emit(made)
+        return self.emit(made)
 
 
 def _is_pointwise(call: relax.Call) -> bool:

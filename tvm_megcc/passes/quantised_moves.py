@@ -70,7 +70,7 @@ class _Moves(Rewriter):
         if source is None:
             return call
         args = [source.args[0], *call.args[1:]]
-        moved = self.builder_.emit(with_args(call, args))
+        moved = self.emit(with_args(call, args))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
     @on(_PAD)
@@ -79,7 +79,7 @@ class _Moves(Rewriter):
         fill = None if source is None else _fill(call, source)
         if source is None or fill is None:
             return call
-        moved = self.builder_.emit(_pad(source.args[0], call, fill))
+        moved = self.emit(_pad(source.args[0], call, fill))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
     @on("relax.concat")
@@ -93,7 +93,7 @@ class _Moves(Rewriter):
         if not all(_same_steps(first, other) for other in others):
             return call
         joined = relax.op.concat([s.args[0] for s in sources], axis=int(call.attrs.axis))
-        return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
+        return relax.op.dequantize(self.emit(joined), *first.args[1:], axis=0)
 
     @on("relax.quantize")
     def _quantised(self, call: relax.Call) -> relax.Expr:
@@ -138,12 +138,12 @@ class _Moves(Rewriter):
         scale, zero = step
         first = -inf if low == info.min else float(scale) * (low - zero)
         last = inf if high == info.max else float(scale) * (high - zero)
-        number = self.builder_.emit(relax.op.clip(source.args[0], first, last))
+        number = self.emit(relax.op.clip(source.args[0], first, last))
         return with_args(source, [number, *source.args[1:]])
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
         dtype = str(like.attrs.out_dtype)
-        return self.builder_.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
+        return self.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
     def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
         """The ``dequantize`` by one constant step behind a value, or None."""

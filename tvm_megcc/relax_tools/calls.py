@@ -24,6 +24,18 @@ def packed_name(expr: Any) -> str:
     return str(expr.args[0].global_symbol) if is_packed else ""
 
 
+def permutation_of(call: relax.Call) -> list[int]:
+    """Axes of a ``permute_dims``, which without axes reverses all."""
+    rank, axes = int(call.ty.ndim), call.attrs.axes
+    return [*reversed(range(rank))] if axes is None else [int(a) % rank for a in axes]
+
+
+def reduced_axes(call: relax.Call) -> list[int]:
+    """Axes of a reduction, sorted; without axes it has all."""
+    rank, axes = int(call.args[0].ty.ndim), call.attrs.axis
+    return [*range(rank)] if axes is None else sorted({int(a) % rank for a in axes})
+
+
 def with_args(call: relax.Call, args: Sequence[relax.Expr]) -> relax.Call:
     """The same call of other operands, which keep shapes and types as its attributes need them."""
     return relax.Call(call.op, list(args), call.attrs, call.ty_args)

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import tvm
 from tvm import relax
 
 from tvm_megcc.relax_tools.attributes import read, written

@@ -16,7 +16,7 @@ from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator
 
 from tvm_megcc.dims import fixed
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, permutation_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant, static_shape
 from tvm_megcc.relax_tools.rewriting import bound
 from tvm_megcc.relax_tools.shape_exprs import Symbols
@@ -79,8 +79,7 @@ def moved_constant(rewriter: PyExprMutator, expr: relax.Expr, symbols: Symbols) 
 def moved(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Apply the operator of `call`, one of `MOVES`, to `array`; the result has this `shape`."""
     if op_name(call) == "relax.permute_dims":
-        axes = call.attrs.axes
-        return array.transpose(None if axes is None else [int(a) for a in axes])
+        return array.transpose(permutation_of(call))
     if op_name(call) in RESHAPES:
         return array.reshape(shape)
     cut = slice_of(call, array.shape, {})

@@ -21,10 +21,9 @@ from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import Undecided
 from tvm_megcc.relax_tools.axis_runs import regrouped
-from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
+from tvm_megcc.relax_tools.calls import op_name, permutation_of, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
 from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import prim_of
 from tvm_megcc.relax_tools.spatial import Layouts, relaid
 from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
@@ -143,7 +142,7 @@ class _Rewriter(Rewriter):
 
     def _logical(self, var: relax.Var) -> relax.Var:
         if var not in self.logical:
-            self.logical[var] = self.builder_.emit(self._permuted(self.held[var]))
+            self.logical[var] = self.emit(self._permuted(self.held[var]))
         return self.logical[var]
 
     @staticmethod
@@ -169,7 +168,7 @@ class _Rewriter(Rewriter):
         return (
             source
             if order == tuple(range(len(order)))
-            else self.builder_.emit(relax.op.permute_dims(source, list(order)))
+            else self.emit(relax.op.permute_dims(source, list(order)))
         )
 
     def _turned_weights(self, expr: relax.Expr, order: tuple[int, ...]) -> relax.Expr | None:
@@ -179,7 +178,7 @@ class _Rewriter(Rewriter):
             return None
         turned = make_constant(np.ascontiguousarray(numbers.transpose(order)))
         axis = order.index(int(call.attrs.axis) % numbers.ndim)
-        return self.builder_.emit(rebuilt(call, [turned, *call.args[1:]], axis=axis))
+        return self.emit(rebuilt(call, [turned, *call.args[1:]], axis=axis))
 
     def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
         return Permuted(self.builder_.emit(expr, name_hint=self.name), tuple(axes))
@@ -221,15 +220,12 @@ class _Rewriter(Rewriter):
         return None if found is None else self._hold(*found)
 
     def _compose(self, call: relax.Call) -> Permuted:
-        rank = _rank(call)
-        axes = call.attrs.axes
-        order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-        source = call.args[0]
+        order, source = permutation_of(call), call.args[0]
         held = self._held(source)
         if held is not None:
             return Permuted(held.raw, tuple(held.axes[i] for i in order))
         visited = self.visit_expr(source)
-        raw = visited if isinstance(visited, relax.Var) else self.builder_.emit(visited)
+        raw = visited if isinstance(visited, relax.Var) else self.emit(visited)
         return Permuted(raw, tuple(order))
 
     def _broadcast(self, call: relax.Call) -> Permuted | None:
@@ -253,9 +249,7 @@ class _Rewriter(Rewriter):
         array = constant(expr)
         if array is not None:
             return make_constant(array.reshape((1,) * missing + array.shape))
-        return self.builder_.emit(
-            relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing)))
-        )
+        return self.emit(relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing))))
 
     def _concat(self, call: relax.Call, held: Permuted) -> Permuted | None:
         fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else None
@@ -269,15 +263,12 @@ class _Rewriter(Rewriter):
         cuts = call.attrs.indices_or_sections
         sections = as_int(cuts)
         where = sections if sections is not None else [as_int(c) for c in cuts]
-        whole = self.builder_.emit(
-            relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis)))
-        )
+        whole = self.emit(relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis))))
         count = len(call.ty.fields)
         return [self._hold(relax.TupleGetItem(whole, i), held.axes) for i in range(count)]
 
     def _reduce(self, call: relax.Call, held: Permuted) -> Permuted:
-        rank, axes = len(held.axes), call.attrs.axis
-        logical = [int(a) % rank for a in axes] if axes is not None else list(range(rank))
+        logical = reduced_axes(call)
         result = rebuilt(call, [held.raw], axis=sorted(map(held.raw_axis, logical)))
         return self._hold(result, _left(held.axes, () if call.attrs.keepdims else logical))
 
@@ -306,9 +297,9 @@ class _Rewriter(Rewriter):
         moving = [a for a in wanted if raw_shape[a] != 1]
         raw = held.raw
         if moving != sorted(moving):
-            raw = self.builder_.emit(relax.op.permute_dims(raw, wanted))
+            raw = self.emit(relax.op.permute_dims(raw, wanted))
         made = [j for g in order for j in groups[g][1]]
-        shape = relax.ShapeExpr([prim_of(out[j], self.variables) for j in made])
+        shape = self.shape(out[j] for j in made)
         return self._hold(relax.op.reshape(raw, shape), _inverse(made))
 
     def _along(self, call: relax.Call, held: Permuted) -> relax.Call:
@@ -320,7 +311,7 @@ class _Rewriter(Rewriter):
         return self._hold(self._along(call, held), held.axes)
 
     def _batch_norm(self, call: relax.Call, held: Permuted) -> list[Permuted]:
-        whole = self.builder_.emit(self._along(call, held))
+        whole = self.emit(self._along(call, held))
         axes = (held.axes, (0,), (0,))  # the value, and what becomes of the statistics
         return [self._hold(relax.TupleGetItem(whole, k), a) for k, a in enumerate(axes)]
 

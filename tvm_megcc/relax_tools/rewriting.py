@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,9 +11,10 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of, variables_of
+from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, symbols_of, variables_of
 
 Method = TypeVar("Method", bound=Callable[..., relax.Expr])
 ChangeBlock = Callable[[relax.BindingBlock], relax.BindingBlock]
@@ -101,6 +102,14 @@ class Rewriter(PyExprMutator):
     def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
         """Finish the module in which all functions have been rewritten."""
         return mod
+
+    def emit(self, value: relax.Expr) -> relax.Var:
+        """Bind an expression to a new variable in front of the binding at hand."""
+        return self.builder_.emit(value)
+
+    def shape(self, sizes: Iterable[Size]) -> relax.ShapeExpr:
+        """Shape of these sizes, over the variables of the function at hand."""
+        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
         visited = self.visit_expr_post_order(call)
