@@ -1,4 +1,4 @@
-"""Which kernel computes which calls of a module: matches, then choices that see all of them."""
+"""Assignment of kernels to the calls of a module: matches, then choices over all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Assigned:
     spending : Spending
         What the choice between kernels cost.
     tables : mapping
-        What became of tables that are weights of a product, too: see `tied_tables`.
+        How tables that are weights of a product, too, are stored: see `tied_tables`.
     """
 
     functions: Sequence[tuple[relax.GlobalVar, relax.Function, Mapping[relax.Var, Match]]]

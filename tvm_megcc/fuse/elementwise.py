@@ -54,7 +54,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _cast(saturate: int, parts: Parts, tail: Tail) -> Request | None:
-    """`saturate`: 1 of what `half.held` makes."""
+    """`saturate` is 1 for the form of `half.held`."""
     if saturate and [float(parts[k].value) for k in ("low", "high")] != [-LARGEST, LARGEST]:
         return None
     x, shape = parts["x"], parts.shape_of(parts["x"])
@@ -78,7 +78,7 @@ def _act(act: Activation, parts: Parts, tail: Tail) -> Request | None:
 
 
 def _prelu(parts: Parts, tail: Tail) -> Request | None:
-    """A slope for each element of an axis; in memory it is the tensor that broadcasts so."""
+    """A slope for each element of an axis is a tensor with trailing axes of extent 1."""
     shape, slope = parts.shape_of(parts["lhs"]), parts.shape_of(parts["rhs"])
     if shape is None or slope is None:
         return None

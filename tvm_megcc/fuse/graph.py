@@ -1,4 +1,4 @@
-"""A function's bindings as a graph: who uses what, and what a pattern finds around a value."""
+"""Graph of a function's bindings: users of values, and matches of patterns around a value."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
-#: Calls that a pattern may reach from its root: none is deeper.
+#: Largest depth of a pattern, in calls.
 DEPTH = 8
 
 
 def root_of(pattern: DFPattern) -> str:
-    """Name of the operator whose call the pattern ends with."""
+    """Name of the operator of a pattern's last call."""
     while isinstance(pattern, OrPattern):  # alternatives are commuted forms of one operator
         pattern = pattern.left
     assert isinstance(pattern, CallPattern)
@@ -26,7 +26,7 @@ def root_of(pattern: DFPattern) -> str:
 
 
 def variables(expr: relax.Expr) -> Iterator[relax.Var]:
-    """The variables that a binding's value uses, those of nested tuples included."""
+    """Variables that an expression uses, those in nested tuples included."""
     if isinstance(expr, relax.Var):
         yield expr
     elif isinstance(expr, relax.Call):
@@ -41,14 +41,14 @@ def variables(expr: relax.Expr) -> Iterator[relax.Var]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a pattern matched: the expression of each of its parts, and the values of its calls."""
+    """A match of a pattern: the expression of each part, and the values of its calls."""
 
     parts: Mapping[DFPattern, relax.Expr]
     calls: frozenset[relax.Var]
 
 
 class Graph:
-    """The bindings of a function; what has been `claimed` is seen no more."""
+    """The bindings of a function; patterns do not see `claimed` values."""
 
     def __init__(self, func: relax.Function) -> None:
         self.values: dict[relax.Var, relax.Expr] = dict(relax.analysis.get_var2val(func).items())
@@ -66,15 +66,15 @@ class Graph:
         return shape_of(expr, self.symbols)
 
     def users_of(self, var: relax.Var) -> list[relax.Var]:
-        """The values that are computed from a value, in order."""
+        """Values that are computed from a value, in order."""
         return list(self._users.get(var, ()))
 
     def operand(self, expr: object) -> object:
-        """An expression as a variable where it is bound to one."""
+        """Variable to which an expression is bound, or the expression itself."""
         return self._bound.get(expr, expr) if isinstance(expr, relax.Expr) else expr
 
     def reached(self, var: relax.Var, steps: int) -> Iterator[relax.Var]:
-        """The values that are computed from a value by so many calls at most, nearest first."""
+        """Values that are computed from a value by at most `steps` calls, nearest first."""
         seen: set[relax.Var] = {var}
         level = [var]
         for _ in range(steps):
@@ -86,7 +86,7 @@ class Graph:
     def matched(
         self, pattern: DFPattern, root: relax.Var, again: Collection[DFPattern] = ()
     ) -> Found | None:
-        """What a pattern finds whose last call is bound to `root`; without the calls `again`."""
+        """Match a pattern whose last call is bound to `root`; do not count calls of `again`."""
         found = pattern.extract_matched_expr(self.values[root], self._around(root))
         if found is None:
             return None
@@ -94,7 +94,7 @@ class Graph:
         return Found(found, frozenset(self._bound[found[p]] for p in calls))
 
     def is_closed(self, inside: frozenset[relax.Var], root: relax.Var) -> bool:
-        """Whether nobody outside uses what these calls compute, `root` excepted."""
+        """Whether only these calls use their values, except `root`."""
         return all(
             isinstance(var, relax.DataflowVar) and inside.issuperset(self._users.get(var, ()))
             for var in inside
@@ -102,7 +102,7 @@ class Graph:
         )
 
     def _around(self, root: relax.Var) -> dict[relax.Var, relax.Expr]:
-        """The bindings that a pattern rooted at `root` can see."""
+        """Bindings within reach of a pattern that ends at `root`."""
         near: dict[relax.Var, relax.Expr] = {}
         level = [root]
         for _ in range(DEPTH):

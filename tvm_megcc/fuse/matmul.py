@@ -1,6 +1,4 @@
-"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, or weights that a cast
-widens.
-"""
+"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, or cast weights."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
 
 
 def geometry(trans_b: bool, parts: Parts) -> dict[str, Any] | None:
-    """The sizes of the product ``root`` of ``lhs`` and ``rhs``, which is ``swap`` transposed."""
+    """Facts of the product ``root`` of ``lhs`` and ``rhs``, transposed by ``swap`` or not."""
     lhs, rhs, root = parts["lhs"], parts["rhs"], parts["root"]
     if trans_b and not _swaps_last_two(parts):
         return None
@@ -80,7 +78,7 @@ def geometry(trans_b: bool, parts: Parts) -> dict[str, Any] | None:
 def _batches(
     lhs: tuple[Size, ...], rhs: tuple[Size, ...], m: Size, k: Size, rhs_size: Size
 ) -> tuple[Size, Size, Size, Size] | None:
-    """(batch, m, lhs stride, rhs stride); None where one stride per operand cannot say it."""
+    """(batch, m, lhs stride, rhs stride); None if an operand needs several strides."""
     nl, nr = product(lhs), product(rhs)
     if nr == 1:  # one rhs for all: the batches are more rows, as long as rank does not grow
         return 1, nl * m, 0, 0

@@ -2,8 +2,7 @@
 
     matmul(x, [permute_dims]([strided_slice]([reshape](dequantize(numbers, scales, zeros)))))
 
-`weights` finds the calls of ``dequantize`` that may be of this form, so that nobody makes floats of
-them before it is known whether a kernel takes them.
+`weights` finds calls of ``dequantize`` of this form, which stay until kernels have been asked.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ Array = np.ndarray
 _DEQUANTIZE = "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
 
-#: What may stand between the numbers and the product, in this order; the model's own transpose is
-#: the second one.
+#: Operators between the numbers and the product, in order; a second transpose is the model's own.
 _CHAINS = tuple(
     shape + cut + swaps
     for shape in ((), (_RESHAPE,))
@@ -56,9 +54,9 @@ def anchors() -> Iterator[Anchor]:
 
 
 def weights(func: relax.Function) -> dict[relax.Var, tuple[relax.Var, ...]]:
-    """The values of calls of ``dequantize`` that only one product reads, as its weights.
+    """Values of ``dequantize`` calls that a single product reads as its weights.
 
-    With each the values that stand between, which nobody else reads.
+    Each with the values between, which have no other reader.
     """
     calls = quantised(func)
     graph = Graph(func) if calls else None
@@ -74,7 +72,7 @@ def quantised(func: relax.Function) -> list[tuple[relax.Var, relax.Call]]:
 
 
 def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
-    """What stands between a ``dequantize`` and the only product of it, None where there is none."""
+    """Values between a ``dequantize`` and its only product; None if there is no such product."""
     between: list[relax.Var] = []
     while True:
         users = graph.users_of(var)
@@ -130,7 +128,7 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
 def _columns(
     numbers: Array, scale: Array, zero: Array, axis: int, layout: list[relax.Call], parts: Parts
 ) -> tuple[Array, Array, Array, int] | None:
-    """The weights as ``[N, K]``, the scale and the zero point of each block, elements of a block.
+    """Weights as ``[N, K]``, scale and zero point of each block, elements of a block.
 
     Scales and zero points are ``[N * blocks]``, or one for all.
     """
@@ -154,7 +152,7 @@ def _columns(
 
 
 def _centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:
-    """Bits, and numbers and zero points as i8: of 4 bits where all of them fit, else of 8."""
+    """Bits (4 if all numbers fit, else 8), numbers and zero points as i8; None for others."""
     wide = rows.astype(np.int16), zeros.astype(np.int16)
     middles = {"uint8": (8, 128), "int8": (0, 0)}.get(str(rows.dtype), ())
     for bits, middle in zip((4, 8), middles, strict=False):

@@ -1,4 +1,4 @@
-"""transpose, concat, pad, slice and gather: operators that move elements of any type."""
+"""transpose, concat, pad, slice and gather: operators that copy elements of any type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvm_megcc.relax_tools.slices import slice_of
 
 MAX_RANK = 8
 MAX_CONCAT = 16
-#: What Relax calls them -> names of codes in ``op/pad.h``.
+#: Modes of Relax -> names of codes in ``op/pad.h``.
 PAD_MODES = {"constant": "CONSTANT", "replicate": "EDGE", "reflect": "REFLECT", "circular": "WRAP"}
 
 Facts = dict[str, Fact]
@@ -42,7 +42,7 @@ def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]
 
 
 def _movable(parts: Parts, x: relax.Expr) -> tuple[Size, ...] | None:
-    """Shape of a tensor whose elements can be moved, or None."""
+    """Shape of a tensor of at most `MAX_RANK` dims, or None."""
     shape = parts.shape_of(x)
     return None if shape is None or len(shape) > MAX_RANK else shape
 
@@ -52,7 +52,7 @@ def _transpose(parts: Parts, tail: Tail) -> Request | None:
 
 
 def transposed(parts: Parts, x: relax.Expr, call: relax.Call) -> Request | None:
-    """The request of a ``permute_dims`` of `x`."""
+    """Request of a ``permute_dims`` of `x`."""
     shape = _movable(parts, x)
     if shape is None:
         return None

@@ -29,7 +29,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def windows(parts: Parts) -> dict[str, Size] | None:
-    """What `op/pool2d.h` says of the windows of a call of ``nn.*_pool2d``; None if not NHWC."""
+    """Facts of `op/pool2d.h` about the windows of ``nn.*_pool2d``; None if not NHWC."""
     x, call = parts["x"], parts["root"]
     attrs, shape, out = call.attrs, parts.shape_of(x), parts.shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
@@ -52,7 +52,7 @@ def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
 
 
 def whole_image(parts: Parts) -> tuple[Size, ...] | None:
-    """The shape ``[n, h, w, c]`` of what a call makes one pixel of; None if it does not."""
+    """Shape ``[n, h, w, c]`` of an image that a call reduces to one pixel, or None."""
     call = parts["root"]
     shape, out = parts.shape_of(parts["x"]), parts.shape_of(call)
     if shape is None or len(shape) != 4 or 0 in shape:

@@ -1,6 +1,6 @@
-"""quantize, dequantize: numbers that become 8 bits by one constant step, or are made of them.
+"""quantize, dequantize: f32 to and from 8 bits by one constant step, in a call that stands alone.
 
-Each in a call that stands alone: chains of elementwise operators are one function.
+Chains of elementwise operators are one function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _between(op: str, parts: Parts, tail: Tail) -> Request | None:
-    """f32 to or from 8 bits by one step, which of a cast is 1."""
+    """Request of `op` between f32 and 8 bits; a cast has step 1."""
     x, root = parts["x"], parts["root"]
     real, stored = (x, root) if op == "quantize" else (root, x)
     shape, dtype = parts.shape_of(x), dtype_of(stored)

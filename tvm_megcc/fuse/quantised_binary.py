@@ -75,7 +75,7 @@ def _runs(shape: tuple[Size, ...], other: tuple[Size, ...] | None) -> dict[str, 
 
 
 def _taken(pairs: list[tuple[Size, Size]], test: Callable[[Size, Size], bool]) -> Size:
-    """The product of the last sizes that pass, which are no longer in the list then."""
+    """Remove the last pairs that pass from the list; return the product of their sizes."""
     sizes: list[Size] = []
     while pairs and test(*pairs[-1]):
         sizes.append(pairs.pop()[0])

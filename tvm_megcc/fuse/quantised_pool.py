@@ -27,13 +27,13 @@ from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of
 
 _FUNCS = codes("qpool2d")
-#: Of a window whose sum, of bytes less a zero point, an i32 holds.
+#: Largest window whose sum of bytes minus a zero point fits into i32.
 _MOST_TAPS = ((1 << 31) - 1) // 255
 Windows = Callable[[Parts], Mapping[str, Size] | None]
 
 
 def _whole(parts: Parts) -> Mapping[str, Size] | None:
-    """The window is the image."""
+    """Windows of a call that reduces the whole image."""
     shape = pool2d.whole_image(parts)
     if shape is None:
         return None

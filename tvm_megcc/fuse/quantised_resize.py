@@ -25,8 +25,8 @@ from tvm_megcc.relax_tools.exprs import dtype_of, step_of
 
 _CODES = codes("qresize2d")
 _COORD = codes("resize2d")
-#: Coordinates -> the largest factor by which an image may grow where all weights are sixteenths:
-#: those of pixels' middles are halves of what the factor is.
+#: Coordinates -> largest growth of an image for which all weights are sixteenths; pixel centres
+#: halve it.
 _GROWTH = {
     _COORD["HALF_PIXEL"]: 8, _COORD["PYTORCH_HALF_PIXEL"]: 8,
     _COORD["ASYMMETRIC"]: 16, _COORD["ALIGN_CORNERS"]: 16,
@@ -79,7 +79,7 @@ def _sixteenths(facts: Mapping[str, Any]) -> bool:
 
 
 def _axis(size: Size, out: Size, coord: int) -> bool:
-    """Whether a size becomes another by a power of two that f32 divides by without an error."""
+    """Whether the sizes differ by a power of two within `_GROWTH`."""
     if coord == _COORD["ALIGN_CORNERS"]:
         size, out = size - 1, out - 1
         if size == 0 or out == 0:  # one pixel is read

@@ -1,4 +1,4 @@
-"""softmax, layer_norm and reduce: one line of numbers at a time."""
+"""softmax, layer_norm and reduce: operators along one line of elements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
-    """``outer``, ``axis``, ``inner`` of a shape whose axes ``[first, last)`` are one line."""
+    """Facts ``outer``, ``axis``, ``inner`` for lines along the axes ``[first, last)``."""
     return {
         "outer": product(shape[:first]),
         "axis": product(shape[first:last]),
@@ -50,9 +50,9 @@ def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
 
 
 def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
-    """Those of the sorted `axes` that stand side by side, axes of one element not counted.
+    """Runs of adjacent axes among the sorted `axes`; axes of one element do not separate them.
 
-    An axis of one element goes with the run before it, or behind it where there is none before.
+    An axis of one element joins the run before it, else the one behind it.
     """
     runs: list[list[int]] = []
     ones: list[int] = []

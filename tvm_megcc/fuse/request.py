@@ -1,4 +1,4 @@
-"""What fusion asks of the kernels, and the form in which Relax has what they compute."""
+"""Requests of fusion for kernels, and anchors: patterns of what kernels compute."""
 
 from __future__ import annotations
 
@@ -49,10 +49,9 @@ class Request:
     op : str
         Kernel operator, a file ``codegen_c/include/op/<op>.h``.
     facts : mapping
-        Everything that header lists, attributes and facts alike; the type variables once it is
-        `checked`.
+        All attributes and facts in that header; type variables after `checked`.
     operands : mapping
-        The inputs by their names there; a NumPy array is a constant made here.
+        The inputs by their names there; a NumPy array is a new constant.
     """
 
     op: str
@@ -60,19 +59,19 @@ class Request:
     operands: Mapping[str, relax.Expr | np.ndarray]
 
     def checked(self, value: relax.Expr, symbols: Symbols) -> Request:
-        """The request with the types of its operands among the facts, inputs in kernel order.
+        """Add the types of operands to the facts, and sort the inputs in kernel order.
 
         Parameters
         ----------
         value : Expr
-            What the kernel will compute.
+            The kernel's result.
         symbols : Symbols
             The function's dims.
 
         Raises
         ------
         ValueError
-            When it is no call of the operator: see `Contract.completed`.
+            For a call that the operator does not allow: see `Contract.completed`.
         """
         known = contract(self.op)
         (result,) = known.outputs
@@ -91,7 +90,7 @@ class Instead:
     request : Request, or None
         None where no kernel would be asked.
     value : Expr, or None
-        What it computes; None: what the anchor does.
+        Its result; None: that of the anchor.
     """
 
     request: Request | None
@@ -106,27 +105,27 @@ def _tensor(operand: relax.Expr | np.ndarray, symbols: Symbols) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An operator that kernels compute, and what they can do to its value before they store it.
+    """An operator that kernels compute, and the steps that they can add before they store.
 
     Attributes
     ----------
     name : str
     pattern : DFPattern
-        The calls that it is made of; most are one call.
+        Its calls, mostly one.
     parts : mapping
-        Names of what ``build`` reads.
+        Names of parts that ``build`` reads.
     build : callable
-        The parts, and what follows the operator -> a request, or None to decline.
+        Parts and epilogue -> a request, or None to decline.
     steps : tuple of Step
-        What may follow it within one kernel call (`tvm_megcc.fuse.epilogue`).
+        Steps of the epilogue within one kernel call (`tvm_megcc.fuse.epilogue`).
     again : tuple of DFPattern
-        Calls of the pattern that the kernel does for itself: others may use their values, too.
+        Calls of the pattern that the kernel repeats: others may use their values, too.
     instead : callable, or None
-        The parts, and what follows the operator -> the kernel calls that would compute the same
-        without this anchor, which is taken where it costs fewer instructions. None: always.
+        Parts and epilogue -> the kernel calls without this anchor, which is taken only if it costs
+        fewer instructions. None: it is always taken.
     elementwise : bool
-        It is used only where it takes a whole chain of elementwise operators: a longer chain stays
-        in one piece, which generated code computes in one pass over memory.
+        Whether it must take a whole chain of elementwise operators: a longer chain is generated
+        code, which passes over memory once.
     """
 
     name: str
@@ -140,11 +139,11 @@ class Anchor:
 
     @property
     def root(self) -> str:
-        """Name of the operator whose call the pattern ends with."""
+        """Name of the operator of the pattern's last call."""
         return root_of(self.pattern)
 
     def others(self, parts: Parts, tail: Tail) -> list[Instead]:
-        """What `instead` says; nothing where the anchor is taken always."""
+        """Kernel calls without this anchor; none if it is always taken."""
         return [] if self.instead is None else self.instead(parts, tail)
 
 

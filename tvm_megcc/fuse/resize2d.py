@@ -9,7 +9,7 @@ from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 
-#: What Relax calls them -> names of codes in ``op/resize2d.h``.
+#: Modes of Relax -> names of codes in ``op/resize2d.h``.
 MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
 COORDINATES = {
     name: name.upper()
@@ -31,7 +31,7 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
 
 
 def sampling(parts: Parts) -> dict[str, Size | float] | None:
-    """The facts of a call, but for types; None where ``op/resize2d.h`` has no code for one."""
+    """Facts of a call without types; None if ``op/resize2d.h`` has no code for a mode."""
     x, attrs = parts["x"], parts["root"].attrs
     shape, out = parts.shape_of(x), parts.shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))

@@ -1,4 +1,4 @@
-"""Which quantised weights become floats in a package, and why: for ``tvmc inspect``."""
+"""Reasons why quantised weights become floats in a package, for ``tvmc inspect``."""
 
 from __future__ import annotations
 
