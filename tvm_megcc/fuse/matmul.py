@@ -17,19 +17,14 @@ from tvm_megcc.relax_tools.calls import permutation_of
 
 def anchors() -> Iterator[Anchor]:
     steps = (bias, residual, activation)
-    lhs, rhs = wildcard(), wildcard()
-    swap = is_op("relax.permute_dims")(rhs)
-    parts = {"lhs": lhs, "rhs": rhs, "swap": swap}
-    pattern = is_op("relax.matmul")(lhs, swap)
-    yield Anchor("matmul_bt", pattern, parts, partial(_request, True), steps)
-    lhs, rhs = wildcard(), wildcard()
-    pattern = is_op("relax.matmul")(lhs, rhs)
-    parts = {"lhs": lhs, "rhs": rhs}
-    yield Anchor("matmul", pattern, parts, partial(_request, False), steps)
-    lhs, rhs = wildcard(), is_const()
-    narrow = is_op("relax.matmul")(lhs, is_op("relax.astype")(rhs))
-    parts = {"lhs": lhs, "rhs": rhs}
-    yield Anchor("matmul_by_narrow_weights", narrow, parts, partial(_request, False), steps)
+    lhs, rhs, weights = wildcard(), wildcard(), is_const()
+    for name, operand, right in (
+        ("matmul_bt", rhs, is_op("relax.permute_dims")(rhs)),
+        ("matmul", rhs, rhs),
+        ("matmul_by_narrow_weights", weights, is_op("relax.astype")(weights)),
+    ):
+        pattern, build = is_op("relax.matmul")(lhs, right), partial(_request, name == "matmul_bt")
+        yield Anchor(name, pattern, {"lhs": lhs, "rhs": operand, "swap": right}, build, steps)
 
 
 def _swaps_last_two(parts: Parts) -> bool:

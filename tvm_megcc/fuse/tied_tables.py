@@ -97,22 +97,15 @@ def with_tied_tables(
             tied = None if table is None else _tied(products, table)
             if table is None or tied is None:
                 continue
-            made = None
+            how = f"twice: the product's {tied.kernel.stem} packs it in another order"
             if tied.stays:
                 if tied.var not in panels:
                     panels[tied.var] = tied.packed()
                 made = _of_panels(match, panels[tied.var], table, arch, func)
-            if made is None:
-                said[names.get(var.name, var.name)] = (
-                    f"{table.nbytes} bytes, stored twice: the product's {tied.kernel.stem} packs"
-                    " it in another order"
-                )
-                continue
-            new[var] = made
-            kernels[var] = made.kernels[0]
-            said[names.get(var.name, var.name)] = (
-                f"{table.nbytes} bytes, stored once: rows are read out of the product's panels"
-            )
+                if made is not None:
+                    new[var], kernels[var] = made, made.kernels[0]
+                    how = "once: rows are read out of the product's panels"
+            said[names.get(var.name, var.name)] = f"{table.nbytes} bytes, stored {how}"
         found.append(new)
     return found, said
 

@@ -49,26 +49,18 @@ def _plain(function: Evaluate) -> Evaluate:
     return lambda call, *xs: function(*xs)
 
 
+#: Operators that NumPy has under the same name, correctly rounded.
+_SAME_IN_NUMPY = (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "sqrt",
+    "floor", "ceil", "square",
+)  # fmt: skip
 #: Operators of f32 of which tables are made.
 _EVALUATE: dict[str, Evaluate] = {
-    "relax.add": _plain(np.add),
-    "relax.subtract": _plain(np.subtract),
-    "relax.multiply": _plain(np.multiply),
-    "relax.divide": _plain(np.divide),
-    "relax.maximum": _plain(np.maximum),
-    "relax.minimum": _plain(np.minimum),
-    "relax.negative": _plain(np.negative),
-    "relax.abs": _plain(np.abs),
-    "relax.sqrt": _plain(np.sqrt),
-    "relax.floor": _plain(np.floor),
-    "relax.ceil": _plain(np.ceil),
-    "relax.square": _plain(np.square),
+    **{f"relax.{name}": _plain(getattr(np, name)) for name in _SAME_IN_NUMPY},
     "relax.nn.relu": _plain(lambda x: np.maximum(x, np.float32(0))),
     "relax.nn.leakyrelu": _leaky,
     "relax.clip": _clip,
-    "relax.exp": _rounded(np.exp),
-    "relax.log": _rounded(np.log),
-    "relax.tanh": _rounded(np.tanh),
+    **{f"relax.{name}": _rounded(getattr(np, name)) for name in ("exp", "log", "tanh")},
     "relax.sigmoid": _rounded(_sigmoid),
     "relax.nn.silu": _rounded(lambda x: x * _sigmoid(x)),
 }

@@ -54,19 +54,15 @@ def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return lambda call, *xs: function(*xs)
 
 
+#: Operators that NumPy has under the same name.
+_SAME_IN_NUMPY = (
+    "add", "subtract", "multiply", "negative", "sqrt", "maximum", "minimum", "less", "where",
+)  # fmt: skip
 _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.astype": _cast,
     "relax.concat": _concat,
     "relax.dequantize": _dequantize,
-    "relax.add": _plain(np.add),
-    "relax.subtract": _plain(np.subtract),
-    "relax.multiply": _plain(np.multiply),
-    "relax.negative": _plain(np.negative),
-    "relax.sqrt": _plain(np.sqrt),
-    "relax.maximum": _plain(np.maximum),
-    "relax.minimum": _plain(np.minimum),
-    "relax.less": _plain(np.less),
-    "relax.where": _plain(np.where),
+    **{f"relax.{name}": _plain(getattr(np, name)) for name in _SAME_IN_NUMPY},
 }
 
 

@@ -186,7 +186,30 @@ class FoldScaleShift(Rewriter):
     def _weighted(
         self, call: relax.Call | None, factor: np.ndarray, later: np.ndarray | None
     ) -> relax.Call | None:
-        return None if call is None else _scaled_weights(call, self._shape(call), factor, later)
+        """Multiply `factor` into the constant weights of `call`; None if that is not possible."""
+        if call is None or not op_name(call) or len(call.args) < 2:
+            return None
+        weights, shape = constant(call.args[1]), self._shape(call)
+        if weights is None or shape is None:
+            return None
+        if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
+            axis, rank_behind = 1, 3
+        elif op_name(call) == "relax.matmul" and weights.ndim == 2:
+            axis, rank_behind = len(shape) - 1, 0
+        else:
+            return None
+        padded = (1,) * (len(shape) - factor.ndim) + factor.shape
+        elsewhere = [d for i, d in enumerate(padded) if i != axis]
+        if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
+            return None
+        vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
+            -1, *[1] * rank_behind
+        )
+        product = weights.astype(np.float64) * vector
+        scaled = _held(product, weights.dtype)
+        if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
+            return None
+        return with_args(call, [call.args[0], make_constant(scaled)])
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
         x = x if isinstance(x, relax.Var) else self._emit(x)
@@ -277,35 +300,3 @@ def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
 
 #: Factor by which a sum may be smaller than its largest summand.
 _CANCELLED = 1 << 12
-
-
-def _scaled_weights(
-    call: relax.Call,
-    shape: tuple[Size, ...] | None,
-    factor: np.ndarray,
-    later: np.ndarray | None,
-) -> relax.Call | None:
-    """Multiply `factor` into the constant weights of `call`; None if that is not possible."""
-    if not op_name(call) or len(call.args) < 2:
-        return None
-    weights = constant(call.args[1])
-    if weights is None or shape is None:
-        return None
-    if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
-        axis, rank_behind = 1, 3
-    elif op_name(call) == "relax.matmul" and weights.ndim == 2:
-        axis, rank_behind = len(shape) - 1, 0
-    else:
-        return None
-    padded = (1,) * (len(shape) - factor.ndim) + factor.shape
-    elsewhere = [d for i, d in enumerate(padded) if i != axis]
-    if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
-        return None
-    vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
-        -1, *[1] * rank_behind
-    )
-    product = weights.astype(np.float64) * vector
-    scaled = _held(product, weights.dtype)
-    if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
-        return None
-    return with_args(call, [call.args[0], make_constant(scaled)])

@@ -67,7 +67,7 @@ def attributed(program: Program, nodes: Sequence[Node]) -> Program:
     readers = _readers(program)
     for number, step in reversed([*enumerate(program.calls)]):
         if not found[number]:
-            places = _places(program, _written(step))
+            places = _places(program, _ends(step)[1])
             later = [n for place in places for n in readers.get(place, ()) if n > number]
             found[number] = next((found[n] for n in sorted(later) if found[n]), set())
     labels = [tuple(nodes[k].label for k in sorted(numbers)) for numbers in found]
@@ -82,24 +82,22 @@ def _values(program: Program, step: Step) -> frozenset[str]:
     """Names of a call and of the tensors that it writes."""
     if not isinstance(step, Call):
         return frozenset()
-    return frozenset({step.name, *(program.tensors[t].name for t in _written(step))})
+    return frozenset({step.name, *(program.tensors[t].name for t in _ends(step)[1])})
 
 
-def _written(step: Step) -> tuple[int, ...]:
-    if isinstance(step, Copy | Draw):
-        return (step.target,)
-    return step.operands[len(step.operands) - step.n_outputs :] if isinstance(step, Call) else ()
-
-
-def _read(step: Step) -> tuple[int, ...]:
+def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Tensors that a step reads, and tensors that it writes."""
     match step:
         case Call():
-            return step.operands[: len(step.operands) - step.n_outputs]
+            cut = len(step.operands) - step.n_outputs
+            return step.operands[:cut], step.operands[cut:]
         case Copy():
-            return (step.source,)
+            return (step.source,), (step.target,)
+        case Draw():
+            return (), (step.target,)
         case Check():
-            return (step.condition,)
-    return ()
+            return (step.condition,), ()
+    return (), ()
 
 
 def _behind(
@@ -120,7 +118,7 @@ def _readers(program: Program) -> dict[Location, list[int]]:
     """Place -> numbers of the steps that read it, in order."""
     found: dict[Location, list[int]] = {}
     for number, step in enumerate(program.calls):
-        for place in _places(program, _read(step)):
+        for place in _places(program, _ends(step)[0]):
             found.setdefault(place, []).append(number)
     return found
 
