@@ -88,11 +88,6 @@ def reorder(program: Program, io: str) -> Program:
     return replace(program, calls=tuple(program.calls[i] for i in found.order()))
 
 
-def _taken_over(program: Program, call: Call) -> list[int]:
-    """Tensors whose memory the call's output may take over, best first."""
-    return [call.operands[i] for i in program.kernels[call.kernel].inplace]
-
-
 def _graph(program: Program, io: str) -> _Graph:
     ids: dict[int, int] = {}
     size: list[int] = []
@@ -147,8 +142,8 @@ def _graph(program: Program, io: str) -> _Graph:
     forwards = []
     for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        operands = _taken_over(program, step) if isinstance(step, Call) else []
-        options = map(storage, operands)
+        places = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
+        options = [storage(operands_of(step)[i]) for i in places]
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):

@@ -30,7 +30,7 @@ from tvm_megcc.core.program import (
     waits_for_data,
 )
 from tvm_megcc.core.splitting import parts
-from tvm_megcc.dims import Size, ceildiv, typical
+from tvm_megcc.dims import ceildiv, typical
 from tvm_megcc.forward.storages import Storages
 
 #: Number of calls before and after the peak's that are tried together with it.
@@ -181,12 +181,8 @@ def _merge(storages: Storages, step: int) -> bool:
         return False
     call = storages.program.calls[step]
     assert isinstance(call, Call) and call.overlap is not None
-    storages.merge(*pair, _aligned(call.overlap))
+    storages.merge(*pair, ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT)
     return True
-
-
-def _aligned(size: Size) -> Size:
-    return ceildiv(size, ALIGNMENT) * ALIGNMENT
 
 
 def _peak(program: Program, steps: Sequence[int], io: str) -> int:

@@ -23,12 +23,13 @@ def anchors() -> Iterator[Anchor]:
         yield anchor_of(f"relax.nn.{name}", name, partial(_softmax, log))
     for name in REDUCE:
         yield anchor_of(f"relax.{name}", name, partial(_reduce, codes("reduce")[name.upper()]))
-    for name, build, operands in (
-        ("layer_norm", _layer_norm, ("x", "scale", "bias")),
-        ("rms_norm", _rms_norm, ("x", "scale")),
+    for rms, name, operands in (
+        (0, "layer_norm", ("x", "scale", "bias")),
+        (1, "rms_norm", ("x", "scale")),
     ):
         parts = {operand: wildcard() for operand in operands}
-        yield Anchor(name, is_op(f"relax.nn.{name}")(*parts.values()), parts, build)
+        pattern = is_op(f"relax.nn.{name}")(*parts.values())
+        yield Anchor(name, pattern, parts, partial(_normed, rms))
 
 
 def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
@@ -84,16 +85,7 @@ def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     return Request("reduce", facts, {"x": x})
 
 
-def _layer_norm(parts: Parts, tail: Tail) -> Request | None:
-    attrs = parts["root"].attrs
-    return _normed(parts, int(bool(attrs.scale)), int(bool(attrs.center)), rms=0)
-
-
-def _rms_norm(parts: Parts, tail: Tail) -> Request | None:
-    return _normed(parts, scale=1, bias=0, rms=1)
-
-
-def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
+def _normed(rms: int, parts: Parts, tail: Tail) -> Request | None:
     x, attrs, shape = parts["x"], parts["root"].attrs, parts.shape_of(parts["x"])
     if not shape:
         return None
@@ -101,7 +93,8 @@ def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
     if axes != list(range(len(shape) - len(axes), len(shape))):
         return None
     facts = {
-        "scale": scale, "bias": bias, "rms": rms,
+        "scale": int(rms or bool(attrs.scale)), "bias": int(not rms and bool(attrs.center)),
+        "rms": rms,
         "outer": product(shape[: axes[0]]), "inner": product(shape[axes[0] :]),
         "eps": float(attrs.epsilon),
     }  # fmt: skip

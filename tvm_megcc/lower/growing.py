@@ -161,7 +161,8 @@ class Growing(ABC):
 
     def new_tensor(self, name: str, dtype: str, shape: tuple[Size, ...]) -> int:
         """Add a tensor with a storage of its own."""
-        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
+        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._storages)))
+        self._storages += 1
         return len(self.tensors) - 1
 
     def movable(self, tensor: int, sizes: Iterable[Size], name: str) -> int:
@@ -180,10 +181,6 @@ class Growing(ABC):
     def constant(self, array: np.ndarray) -> int:
         """Add a constant tensor."""
         return self.constant_of(make_constant(array))
-
-    def _new_storage(self) -> int:
-        self._storages += 1
-        return self._storages - 1
 
     def constant_of(self, expr: GenericConst) -> int:
         array = array_of(expr)

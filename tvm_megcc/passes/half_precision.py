@@ -158,11 +158,6 @@ def _dtypes(ty: relax.Type) -> list[object]:
     return [str(ty.dtype)] if isinstance(ty, relax.TensorType) else []
 
 
-def _over_pixels(call: relax.Call) -> bool:
-    """Whether a reduction of four axes is over the last two."""
-    return call.args[0].ty.ndim == 4 and reduced_axes(call) == [2, 3]
-
-
 def _with_narrow_results(
     func: relax.Function, numbers: frozenset[int]
 ) -> tuple[relax.Function, set[relax.Var]]:
@@ -345,8 +340,9 @@ class _Rewriter(PyExprMutator):
             return FULL
         if any(self._is_full_result(arg, "relax.dequantize") for arg in args):
             return FULL  # between integer kernels
-        if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
-            return None  # a global pool, whose kernels add in f32
+        if name == "relax.mean" and call.args[0].ty.ndim == 4 and reduced_axes(call) == [2, 3]:
+            if all(op_name(value) in PRODUCTS for _, value in self._readers()):
+                return None  # a global pool, whose kernels add in f32
         if name in _FULL:
             return FULL
         if name in COMPARISONS and self.said is not None and not all(map(_is_held, args)):
@@ -371,10 +367,6 @@ class _Rewriter(PyExprMutator):
     @staticmethod
     def _has_any(args: list[relax.Expr], values: set[relax.Var]) -> bool:
         return any(v in values for arg in args for v in relax.analysis.free_vars(arg))
-
-    def _is_for_products(self) -> bool:
-        """Whether only products read the value being bound, also permuted or sliced."""
-        return all(op_name(value) in PRODUCTS for _, value in self._readers())
 
     def _readers(self) -> Iterator[tuple[relax.Var | None, relax.Expr | None]]:
         """Readers of the value being bound, also permuted or sliced; None for a block's result."""

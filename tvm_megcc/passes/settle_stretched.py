@@ -14,6 +14,7 @@ from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import stretch
 from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.rewriting import Rewriter, module_pass, rewritten
 from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of
 from tvm_megcc.relax_tools.stretching import copied, parts_of
@@ -22,18 +23,11 @@ from tvm_megcc.relax_tools.stretching import copied, parts_of
 @module_pass("tvm_megcc.SettleStretched")
 def SettleStretched(mod: tvm.IRModule) -> tvm.IRModule:
     """Replace broadcast dims that are known by numbers, and copies to them by broadcast_to."""
-    if not any(_has_copies(mod, func) for func in mod.functions.values()):
+    functions = [func for func in mod.functions.values() if isinstance(func, relax.Function)]
+    if not any(copied(mod, expr) is not None for func in functions for expr in expressions(func)):
         return mod
     mod = rewritten(mod, _Sizes(mod))
     return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
-
-
-def _has_copies(mod: tvm.IRModule, func: object) -> bool:
-    return isinstance(func, relax.Function) and any(
-        copied(mod, binding.value) is not None
-        for block in getattr(func.body, "blocks", ())
-        for binding in block.bindings
-    )
 
 
 @mutator

@@ -104,15 +104,12 @@ def loops(mod: tvm.IRModule) -> Iterator[tuple[str, Iterations]]:
     """Functions of a module that repeat a body, inner loops before outer ones."""
     found = {}
     for gvar, func in mod.functions_items():
-        region = region_of(func)
-        if isinstance(region, Iterations) and not _calls_itself(mod, gvar.name_hint):
-            found[gvar.name_hint] = region
+        region, name = region_of(func), gvar.name_hint
+        if isinstance(region, Iterations):
+            if name not in {g.name_hint for g in relax.analysis.all_global_vars(func)}:
+                found[name] = region
     for name in sorted(found, key=lambda n: (len(called_by(mod, [n])), n)):
         yield name, found[name]
-
-
-def _calls_itself(mod: tvm.IRModule, name: str) -> bool:
-    return name in {g.name_hint for g in relax.analysis.all_global_vars(mod[name])}
 
 
 def _half(ty: relax.TensorType) -> relax.TensorType:

@@ -44,7 +44,7 @@ def channels_first(call: relax.Expr) -> Layouts | None:
     given = layouts_of(call)
     if given is None:
         return None
-    space = _space(given)
+    space = "".join(letter for letter in "DHW" if letter in given.data)
     channels = "IO" if "transpose" in op_name(call) else "OI"
     return Layouts(f"NC{space}", f"{channels}{space}" if given.kernel else "", f"NC{space}")
 
@@ -80,7 +80,3 @@ def relaid(
         "out_layout": wanted.out,
     }  # fmt: skip
     return rebuilt(call, args, **{n: v for n, v in names.items() if hasattr(call.attrs, n)}), out
-
-
-def _space(layouts: Layouts) -> str:
-    return "".join(letter for letter in "DHW" if letter in layouts.data)

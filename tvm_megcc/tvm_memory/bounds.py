@@ -15,7 +15,7 @@ from tvm_megcc.relax_tools.shape_exprs import bounds_of
 
 
 class Bounds:
-    """The bounds that `func` declares."""
+    """Bounds that a function declares for its dims."""
 
     def __init__(self, func: relax.Function) -> None:
         bounds = bounds_of(func)
@@ -41,6 +41,6 @@ class Bounds:
 
 
 def storage_bytes(dtype: str) -> int:
-    """Bytes that TVM sets aside for an element."""
+    """Bytes that TVM allocates for an element."""
     kind = tvm.DataType(dtype)
     return int(kind.bits * kind.lanes + 7) // 8

@@ -1,4 +1,4 @@
-"""How a statement of TIR uses buffers: it loads and stores elements, or does more with one."""
+"""Uses of buffers by a statement of TIR: loads, stores, and others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BufferUses:
     def __init__(self, stage: tirx.Stmt) -> None:
         self.loaded: set[tvm.ir.Var] = set()
         self.stored: set[tvm.ir.Var] = set()
-        #: How often a buffer occurs otherwise than indexed or in a declared region.
+        #: Occurrences of a buffer other than indexed or in a declared region.
         self._bare: Counter[tvm.ir.Var] = Counter()
         self._matches_part = False
 

@@ -27,7 +27,7 @@ _DATA_PARALLEL = 0
 
 
 def share_dying_inputs(mod: tvm.IRModule) -> tvm.IRModule:
-    """`mod` with results in the place of inputs wherever that is safe."""
+    """Put results of kernels in the memory of inputs wherever that is safe."""
     rewriter = _Rewriter(mod)
     for gvar, func in mod.functions_items():
         if isinstance(func, relax.Function):
@@ -85,7 +85,7 @@ def _root_block(body: tirx.Stmt) -> SBlock | None:
 
 
 def _is_elementwise(stage: tirx.Stmt, source: tirx.Buffer, out: tirx.Buffer) -> bool:
-    """Whether `stage` is one store to each element, loading of `source` that same element."""
+    """Whether `stage` stores each element once, and loads only the same element of `source`."""
     loops: list[tirx.Var] = []
     while isinstance(stage, tirx.For):
         if not _is_one(stage.extent):
@@ -136,7 +136,7 @@ class _Sharing:
 def _choose(
     mod: tvm.IRModule, func: relax.Function, pairs: dict[str, list[tuple[int, int]]]
 ) -> dict[relax.Var, _Sharing]:
-    """For each variable of a result that takes an input's place, how."""
+    """Variables of results that take the place of an input -> their sharing."""
     live = analyse(mod, func)
     chosen = {}
     for kernel in live.calls:
@@ -150,7 +150,7 @@ def _choose(
 
 
 def _is_safe(live: Liveness, kernel: KernelCall, i: int, j: int) -> bool:
-    """Whether input `i` dies in this call, result `j` begins in it, and nothing else is either."""
+    """Whether input `i` dies in this call, result `j` begins there, and neither has an alias."""
     source, out = kernel.call.args[i], kernel.call.args[j]
     if not (isinstance(source, relax.Var) and isinstance(out, relax.Var)):
         return False

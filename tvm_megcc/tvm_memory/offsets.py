@@ -20,7 +20,7 @@ from tvm_megcc.tvm_memory.buffer_uses import BufferUses
 
 
 def bear_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
-    """`func` with a variable ``elem_offset`` for every tensor, or None where that would be wrong.
+    """Give every tensor of `func` a variable ``elem_offset``; None where that would be wrong.
 
     It is wrong where the body does more with a parameter than load, store and declare its regions:
     it takes the bare pointer (for an extern call, or another buffer on the same data), or matches
