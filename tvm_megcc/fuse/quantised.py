@@ -44,22 +44,18 @@ class Centred:
 
 def centred(is_swapped: bool = False) -> Iterator[Centred]:
     """All forms: without zero point, with a constant one, with one at run time."""
-
-    def data() -> tuple[DFPattern, DFPattern]:
-        raw = wildcard()
-        return raw, is_op("relax.permute_dims")(raw) if is_swapped else raw
-
-    raw, swap = data()
-    wide = is_op("relax.astype")(swap)
-    yield Centred("", wide, raw, swap, None, (wide,))
-    (raw, swap), zero = data(), is_const()
-    wide = is_op("relax.astype")(swap)
-    less = is_op("relax.subtract")(wide, zero)
-    yield Centred("_less", less, raw, swap, zero, (wide, less))
-    (raw, swap), zero = data(), wildcard()
-    wide, point = is_op("relax.astype")(swap), is_op("relax.astype")(zero)
-    less = is_op("relax.subtract")(wide, point)
-    yield Centred("_less_given", less, raw, swap, zero, (wide, point, less))
+    for name in ("", "_less", "_less_given"):
+        raw, zero = wildcard(), None
+        swap = is_op("relax.permute_dims")(raw) if is_swapped else raw
+        calls = [is_op("relax.astype")(swap)]
+        if name == "_less":
+            zero = is_const()
+            calls.append(is_op("relax.subtract")(calls[0], zero))
+        elif name == "_less_given":
+            zero = wildcard()
+            point = is_op("relax.astype")(zero)
+            calls += [point, is_op("relax.subtract")(calls[0], point)]
+        yield Centred(name, calls[-1], raw, swap, zero, tuple(calls))
 
 
 def dequantised() -> tuple[DFPattern, DFPattern]:

@@ -18,7 +18,7 @@ from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
 from tvm_megcc.relax_tools.rewriting import Keeping, on, rewriting_pass
 from tvm_megcc.relax_tools.shape_exprs import prim_of, sizes_of
 from tvm_megcc.relax_tools.slices import slice_of
-from tvm_megcc.relax_tools.traits import MOVES
+from tvm_megcc.relax_tools.traits import PERMUTES
 
 
 @rewriting_pass("tvm_megcc.ForwardMemory")
@@ -33,52 +33,51 @@ class ForwardMemory(Keeping):
     def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
         return relax.transform.DeadCodeElimination()(mod)
 
-    @on(*MOVES, "relax.split")
-    def _forwarded(self, call: relax.Call) -> relax.Expr:
-        name, source = op_name(call), call.args[0]
-        shape, result = shape_of(source, self.symbols), None
-        if isinstance(source, GenericConst) or shape is None:
+    @on(*PERMUTES)
+    def _whole(self, call: relax.Call) -> relax.Expr:
+        shape, result = self._source(call), shape_of(call, self.symbols)
+        if shape is None or result is None:
             return call
-        if name == "relax.strided_slice":
-            result = self._slice(call, source, shape)
-        elif name == "relax.split":
-            return self._split(call, source, shape)
-        elif name != "relax.permute_dims" or _moves_only_ones(call, shape):
-            result = self._view(source, shape_of(call, self.symbols), 0)
-        return call if result is None else result
+        if op_name(call) == "relax.permute_dims" and not _moves_only_ones(call, shape):
+            return call
+        return self._view(call.args[0], result, 0)
 
-    def _split(self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]) -> relax.Expr:
-        axis = int(call.attrs.axis) % len(shape)
+    @on("relax.split")
+    def _split(self, call: relax.Call) -> relax.Expr:
+        shape = self._source(call)
         fields = [sizes_of(field.shape, self.symbols) for field in call.ty.fields]
-        if product(shape[:axis]) != 1 or None in fields:
+        if shape is None or None in fields:
+            return call
+        axis = int(call.attrs.axis) % len(shape)
+        if product(shape[:axis]) != 1:
             return call
         views, inner = [], product(shape[axis + 1 :])
         start: Size = 0
         for dims in fields:
             assert dims is not None
-            views.append(self.emit(self._view(source, dims, start * inner)))
+            views.append(self.emit(self._view(call.args[0], dims, start * inner)))
             start = start + dims[axis]
         return relax.Tuple(views)
 
-    def _slice(
-        self, call: relax.Call, source: relax.Expr, shape: tuple[Size, ...]
-    ) -> relax.Expr | None:
-        """View in place of a slice whose elements are contiguous; None if they are not for sure."""
-        found = slice_of(call, shape, self.symbols)
-        result = shape_of(call, self.symbols)
-        if found is None or result is None or any(s != 1 for s in found.steps):
-            return None
+    @on("relax.strided_slice")
+    def _slice(self, call: relax.Call) -> relax.Expr:
+        """View in place of a slice whose elements are contiguous for all shapes."""
+        shape, result = self._source(call), shape_of(call, self.symbols)
+        found = None if shape is None else slice_of(call, shape, self.symbols)
+        if shape is None or result is None or found is None or any(s != 1 for s in found.steps):
+            return call
         cut = [i for i, (a, b) in enumerate(zip(shape, result, strict=True)) if a != b]
         if any(product(result[:i]) != 1 for i in cut):
-            return None
+            return call
         starts = [found.begins[i] * product(shape[i + 1 :]) for i in cut]
-        return self._view(source, result, sum(starts, start=0))
+        return self._view(call.args[0], result, sum(starts, start=0))
 
-    def _view(
-        self, source: relax.Expr, shape: tuple[Size, ...] | None, offset: Size
-    ) -> relax.Expr | None:
-        if shape is None:
-            return None
+    def _source(self, call: relax.Call) -> tuple[Size, ...] | None:
+        """Shape of the first operand; None for a constant, of which there are no views."""
+        source = call.args[0]
+        return None if isinstance(source, GenericConst) else shape_of(source, self.symbols)
+
+    def _view(self, source: relax.Expr, shape: tuple[Size, ...], offset: Size) -> relax.Expr:
         start = relax.prim_value(prim_of(nbytes(dtype_of(source), offset), self.variables))
         return relax.op.memory.view(source, self.shape(shape), relative_byte_offset=start)
 

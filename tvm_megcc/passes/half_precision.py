@@ -4,29 +4,29 @@ Before: ``nn.conv2d(x, w)``, ``exp`` in f32. After: ``x`` and ``w`` as f16, ``nn
 ``astype`` to f32, ``exp``. Parameters and results of a function keep their types. The pass runs
 after constants have been folded, so that a weight is rounded once.
 
-* An operator of `PRODUCTS` or `_HALF` has its operands and its result in f16.
-* One of `_FULL`, whose results f16 cannot hold (``exp`` is past 65504 from 11.1 on) or whose sums
-  it would lose, has them in f32. A mean over pixels is one where more than products read it: it has
-  few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
-* Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
-  results of `_FULL`. Else it is in f16. So is one of `_HALF` of which an operand is such a result.
-* What a mean is taken from is in f32 until it has been: of elements that are alike the mean's
-  rounding would be all that is left. The difference is in f16 again.
-* Weights that alone are quantised become f16 where their product is in f16; their scales, where
-  f16 holds them. What reads other dequantised values is in f32.
-* A sum of f16 with f32, or with what f16 does not hold, such as a mask's -1e9, is made in f32 and
-  rounded: in f16 it could be an infinity, and a softmax of a row of these is NaN. What such a
-  number has gone into is one, too, until an operator of another kind reads it. Conversions between
-  the two types are made by HoldCasts so that finite numbers stay finite. Neither is so in a model
-  that has f16 itself.
-* What is no operator (a function, ``call_tir``) has the types that it was written for.
+* Operators of `PRODUCTS` and `_HALF` have operands and result in f16.
+* Operators of `_FULL` have them in f32: f16 cannot hold their results (``exp`` exceeds 65504 from
+  11.1 on), or would lose their sums. A mean over pixels is one, unless only products read it: it
+  has few elements, and its rounding would show in a softmax of logits near 20.
+* Other operators are in f32 while all their sources are: integers, inputs of the model, results of
+  `_FULL`. Otherwise they are in f16. The same holds for `_HALF` with such an operand.
+* A value is in f32 until its mean has been subtracted; the difference is in f16. The elements may
+  be so alike that only the mean's rounding would be left.
+* Quantised weights become f16 where their product is in f16, with scales in f16 if it holds them.
+  Readers of other dequantised values are in f32.
+* A sum of f16 with f32, or with a number beyond f16 such as a mask's -1e9, is made in f32 and then
+  rounded: in f16 it could be an infinity, and a softmax of a row of these is NaN. The result counts
+  as such a number, until an operator of another kind reads it. HoldCasts keeps finite numbers
+  finite in conversions. Neither applies to a model that has f16 itself.
+* Functions and ``call_tir`` keep the types that they were written for.
 
-A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
-`_HALF` are as any other one, and what the model has in f32 stays in it. A product is in f16 also
-where what is multiplied is f32 by these rules alone, as an embedding's rows are made of integers:
-so no weight becomes larger than the model has it. Nor does a table of which integers choose: such
-an operator is in f16 where f16 holds its constants. A comparison with a number that f16 does not
-hold, such as an attribute's 0.3, is in f32.
+A model in f16 (`relax_tools.half`) sets its own types: operators of `PRODUCTS` and `_HALF` are as
+any other, and values that the model has in f32 stay so. There are three exceptions:
+
+* A product is in f16 if its operand is f32 by these rules alone, such as the rows of an embedding,
+  which come from integers. So no weight becomes larger than in the model.
+* A table that integers choose from is in f16, if f16 holds its constants.
+* A comparison with a number that f16 does not hold, such as an attribute's 0.3, is in f32.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
 ``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
