@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tvm_megcc.core.program import Call, Program
+from tvm_megcc.core.program import Call, Program, Step
 from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
@@ -55,19 +55,13 @@ def named(program: Program, names: Mapping[str, str]) -> Program:
             return ports[tensor]
         return names.get(old, old)
 
-    steps = tuple(
-        replace(step, name=name(step.name, _only_output(step)))
-        if isinstance(step, Call)
-        else replace(step, name=name(step.name))
-        for step in program.calls
-    )
+    def output_of(step: Step) -> int | None:
+        return step.operands[-1] if isinstance(step, Call) and step.n_outputs == 1 else None
+
+    steps = tuple(replace(s, name=name(s.name, output_of(s))) for s in program.calls)
     return replace(
         program,
         calls=steps,
         tensors=tuple(replace(t, name=name(t.name, k)) for k, t in enumerate(program.tensors)),
         requirements=tuple(replace(r, name=name(r.name)) for r in program.requirements),
     )
-
-
-def _only_output(call: Call) -> int | None:
-    return call.operands[-1] if call.n_outputs == 1 else None
