@@ -17,11 +17,8 @@ import tvm
 from tvm_megcc import frontend, passes
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.core.preference import DEFAULT, Preference
-from tvm_megcc.fuse.choosing import chosen
-from tvm_megcc.fuse.match import find_matches
-from tvm_megcc.fuse.tied_tables import with_tied_tables
+from tvm_megcc.fuse.assigning import assigned
 from tvm_megcc.kernels import contract, registry
-from tvm_megcc.relax_tools.control_flow import plain_functions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
 Point = str
@@ -82,10 +79,7 @@ def matched(mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES) -> set[Poin
     found: set[Point] = set()
     for arch in archs:
         ready = passes.HoldCasts()(passes.NarrowBf16Weights(arch)(mod))
-        functions = [(f, find_matches(f, arch)) for _, f in plain_functions(ready)]
-        kernels, _ = chosen(functions, arch, DEFAULT)
-        tied, _ = with_tied_tables(functions, kernels, arch, {})
-        for matches in (*(m for _, m in functions), *tied):
+        for _, _, matches in assigned(ready, arch).functions:
             for match in matches.values():
                 found.update(f"kernel {kernel.stem}" for kernel in match.kernels)
                 codes = _points_of(match.request.op)

@@ -19,15 +19,16 @@ from __future__ import annotations
 from tvm import relax
 
 from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 
 
 @rewriting_pass("tvm_megcc.DoubleNegation", clean=True)
 class DoubleNegation(Rewriter):
     """See the module's docstring."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        inner = bound(self, call.args[0]) if op_name(call) == "relax.negative" else None
+    @on("relax.negative")
+    def _twice(self, call: relax.Call) -> relax.Expr:
+        inner = bound(self, call.args[0])
         return inner.args[0] if op_name(inner) == "relax.negative" else call
 '''
 

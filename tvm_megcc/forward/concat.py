@@ -1,9 +1,9 @@
 """Concat without copies: the producers write straight into their part of the result.
 
-Holds where the parts are contiguous in the result (nothing but ones before the axis) and each part
-is a value of its own that nobody else has placed and that stays what it is: a loop's state becomes
-another one while the result may still be read. The call disappears. As the whole result then lives
-from the first part on, it is done only where the peak of live bytes does not rise.
+The parts must be contiguous in the result (only ones before the axis). Each must be a value of its
+own that is not placed elsewhere and does not change: the state of a loop changes while the result
+may still be read. The call disappears. As the whole result then lives from the first part on, this
+is done only where the peak of live bytes does not rise.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tvm_megcc.core.program import (
 from tvm_megcc.dims import Size, symbols
 from tvm_megcc.forward.merging import Storages
 
-#: Kernel file of the operator, and where its attributes say how many rows the result has.
+#: Kernel file of the operator, and index of the attribute with the number of rows.
 TEMPLATE, OUTER = "concat", 1
 
 
 def concat_in_place(program: Program, io: str) -> Program:
-    """`program` without the concats that only put neighbours side by side."""
+    """Remove concats whose parts can be computed in place."""
     for call in program.calls:
         if not isinstance(call, Call):
             continue
@@ -41,14 +41,14 @@ def concat_in_place(program: Program, io: str) -> Program:
 
 
 def _fits(before: Program, after: Program, io: str) -> bool:
-    """Whether the peak does not rise, for the sizes that are usual where they are symbolic."""
+    """Whether the peak does not rise, for usual sizes of symbolic dims."""
     values = usual_sizes(before)[0]
     peak, was = (Storages(sized(program, values)).peak(io) for program in (after, before))
     return peak <= was
 
 
 def _placed(program: Program, call: Call, io: str) -> Program | None:
-    """`program` without `call`, its operands' storages merged; None where that is not sound."""
+    """Remove `call` and merge its operands' storages; None where that is not sound."""
     if call.attrs[OUTER] != 1:
         return None
     storages = Storages(program)
@@ -82,7 +82,7 @@ def _placed(program: Program, call: Call, io: str) -> Program | None:
 
 
 def _changed_after(storages: Storages, call: Call) -> set[int | None]:
-    """The storages that are written once more after `call`: by a later step, or as a counter."""
+    """Storages that are written after `call`, by a later step or as a counter."""
     steps = storages.program.calls
     place = next(number for number, step in enumerate(steps) if step is call)
     counters = [step.counter for step in steps if isinstance(step, Loop)]

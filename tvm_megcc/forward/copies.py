@@ -1,8 +1,8 @@
-"""Copies that need not be made: what is copied is computed where the copy would have put it.
+"""Removal of copies: a value is computed where a copy would put it.
 
-The results of an If's branches and the states of a loop are copied to where they live. Where the
-value dies with that, and nobody looks at the place between its computation and the copy, it can be
-computed there.
+Results of an If's branches and states of a loop are copied to their tensors. Where the value dies
+with the copy, and nothing uses the tensor between the computation and the copy, it is computed
+there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tvm_megcc.forward.merging import Storages
 
 
 def elide_copies(program: Program) -> Program:
-    """`program` without the copies of values that can be computed in place of the copy."""
+    """Remove copies of values that can be computed at the copy's target."""
     copies = [n for n, s in enumerate(program.calls) if isinstance(s, Copy) and s.row is None]
     if not copies:
         return program
@@ -26,7 +26,7 @@ def elide_copies(program: Program) -> Program:
 
 
 def _regions(program: Program) -> list[int]:
-    """For each step the number of the If, Else or Loop that it stands in, -1 outside of all."""
+    """For each step the number of the innermost If, Else or Loop around it, else -1."""
     found: list[int] = []
     stack = [-1]
     for number, step in enumerate(program.calls):
@@ -39,7 +39,7 @@ def _regions(program: Program) -> list[int]:
 
 
 def _merge(storages: Storages, step: int, around: list[int]) -> bool:
-    """Merge what is copied into the place where the copy goes, if that is sound."""
+    """Merge the storage of a copy's source into that of its target, if that is sound."""
     copy = storages.program.calls[step]
     assert isinstance(copy, Copy)
     source, target = storages.storage(copy.source), storages.storage(copy.target)

@@ -1,7 +1,7 @@
 """In place: an output takes the memory of an input that dies in the same call.
 
-Only where the kernel says that it may (``inplace`` in its header comment, or found in a generated
-kernel): it reads what it needs of that input before it overwrites it.
+Only where the kernel allows it (``inplace`` in its header comment, or found in a generated kernel):
+it reads each part of the input before it overwrites the part.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tvm_megcc.forward.merging import Storages
 
 
 def run_in_place(program: Program) -> Program:
-    """`program` with outputs forwarded onto dying inputs."""
+    """Place outputs in the memory of inputs that die in the same call."""
     storages = Storages(program)
     for step, call in enumerate(program.calls):
         if not isinstance(call, Call):

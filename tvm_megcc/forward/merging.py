@@ -1,4 +1,4 @@
-"""Storages of a program that is not planned yet: who uses them when, and how to merge two."""
+"""Storages of a program before planning: their uses, and merging of two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvm_megcc.dims import Size, maximum
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Calls that touch a storage: ``first`` and ``last`` index; ports that lie in it."""
+    """First and last call that use a storage; whether ports lie in it."""
 
     first: int
     last: int

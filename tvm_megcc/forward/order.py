@@ -28,7 +28,7 @@ MAX_TRIALS = 150_000
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """Calls as bits: who must come before, and what each makes, needs and may free."""
+    """Calls as bits: predecessors, and bytes that each makes, needs and may free."""
 
     before: tuple[int, ...]  # mask of calls that must be done
     after: tuple[tuple[int, ...], ...]  # calls that wait for the call
@@ -42,12 +42,12 @@ class _Graph:
 
 
 class _OutOfTrials(Exception):
-    """The search has spent its budget."""
+    """The search has used up its budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Calls done and ready, bytes live, the highest peak on the way, and how we came here."""
+    """Calls done and ready, live bytes, the peak so far, and the path to here."""
 
     done: int
     ready: tuple[int, ...]
@@ -66,13 +66,13 @@ class _State:
 
 
 def reorder(program: Program, io: str) -> Program:
-    """`program` with its calls in an order of lower peak; unchanged where none is found.
+    """Sort calls in an order of lower peak; leave them where none is found.
 
     With ``io="caller"`` inputs and outputs take no room in the arena. Where sizes are symbolic, the
     usual ones count.
     """
-    # What follows a Load may depend on the sizes that it reads, which no operand shows; and a step
-    # stays in its branch or loop. What follows a Check stays behind it, and Draws in their order.
+    # Steps after a Load may depend on its sizes, which no operand shows; steps stay in their branch
+    # or loop. Steps after a Check stay behind it, and Draws in their order.
     if len(program.calls) < 3 or not all(isinstance(s, Call | Check | Draw) for s in program.calls):
         return program
     graph = _graph(sized(program, usual_sizes(program)[0]), io)
@@ -86,11 +86,6 @@ def reorder(program: Program, io: str) -> Program:
     if found is None or found.peak >= given.peak:
         return program
     return replace(program, calls=tuple(program.calls[i] for i in found.order()))
-
-
-def _taken_over(program: Program, call: Call) -> list[int]:
-    """The tensors whose memory the call's output may take over, best first."""
-    return [call.operands[i] for i in program.kernels[call.kernel].inplace]
 
 
 def _graph(program: Program, io: str) -> _Graph:
@@ -147,8 +142,8 @@ def _graph(program: Program, io: str) -> _Graph:
     forwards = []
     for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        operands = _taken_over(program, step) if isinstance(step, Call) else []
-        options = map(storage, operands)
+        places = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
+        options = [storage(operands_of(step)[i]) for i in places]
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):
@@ -171,7 +166,7 @@ def _graph(program: Program, io: str) -> _Graph:
 
 
 def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tensors that a step reads, and those that it writes."""
+    """Tensors that a step reads, and tensors that it writes."""
     if isinstance(step, Draw):
         return (), (step.target,)
     if not isinstance(step, Call):
@@ -186,7 +181,7 @@ def _start(graph: _Graph) -> _State:
 
 
 def _run(graph: _Graph, state: _State, call: int) -> _State:
-    """The state after one more call."""
+    """State after one more call."""
     done = state.done | 1 << call
     dying = [s for s in graph.reads[call] if not graph.readers[s] & ~done]
     freed = sum(graph.size[s] for s in dying)

@@ -30,26 +30,26 @@ from tvm_megcc.core.program import (
     waits_for_data,
 )
 from tvm_megcc.core.splitting import parts
-from tvm_megcc.dims import Size, ceildiv, typical
+from tvm_megcc.dims import ceildiv, typical
 from tvm_megcc.forward.merging import Storages
 
-#: Calls before and after the one of the peak that are tried together with it.
+#: Number of calls before and after the peak's that are tried together with it.
 REACH = 6
 
-#: Which part of a program's work may be in calls that run whole for the sake of memory.
+#: Share of a program's work that may run whole to save memory.
 WHOLE_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """What calls lose that cannot be split any more, and how much of that there may be."""
+    """Work of calls that can no longer be split, and the limit of its sum."""
 
     losses: tuple[int, ...]
     most: float
 
     @staticmethod
     def of(program: Program, threads: int) -> _Budget:
-        """Of a program without symbols."""
+        """Budget of a program without symbols."""
         costs = [typical(c.work) * c.cost if isinstance(c, Call) else 0 for c in program.calls]
         splits = [threads > 1 and isinstance(c, Call) and parts(c) > 1 for c in program.calls]
         losses = tuple(cost if split else 0 for cost, split in zip(costs, splits, strict=True))
@@ -60,7 +60,7 @@ class _Budget:
 
 
 def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
-    """`program` with inputs and outputs in one storage where that lowers the peak."""
+    """Put inputs and outputs of calls in one storage where that lowers the peak."""
     calls = tuple(_asked(program, step) for step in program.calls)
     if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program
@@ -84,7 +84,7 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
 
 
 def _asked(program: Program, step: Step) -> Step:
-    """`step` without its overlap where its input or output has no block before the data says."""
+    """`step` without overlap if the size of its input or output depends on data."""
     if not isinstance(step, Call) or step.overlap is None:
         return step
     ends = (program.tensors[t] for t in (step.operands[0], step.operands[-1]))
@@ -92,7 +92,7 @@ def _asked(program: Program, step: Step) -> Step:
 
 
 def _steps(program: Program, io: str, budget: _Budget) -> tuple[int, ...]:
-    """The calls, in order, whose input and output overlap, for a program of fixed sizes."""
+    """Indices of calls whose input and output overlap, for a program of fixed sizes."""
     storages = Storages(program)
     chosen: set[int] = set()
     tried: set[int] = set()
@@ -115,7 +115,7 @@ def _steps(program: Program, io: str, budget: _Budget) -> tuple[int, ...]:
 def _best(
     storages: Storages, step: int, io: str, allowed: Callable[[Sequence[int]], bool]
 ) -> tuple[Storages, Sequence[int]] | None:
-    """The run of calls around `step`, of those allowed, that lowers the peak most."""
+    """Allowed run of calls around `step` that lowers the peak most."""
     found, least = None, _measure(storages, io)
     for steps in filter(allowed, _runs(storages, step)):
         trial = storages.copy()
@@ -127,14 +127,14 @@ def _best(
 
 
 def _measure(storages: Storages, io: str) -> tuple[int, int]:
-    """The peak, and how many calls are at it."""
+    """Peak, and number of calls at the peak."""
     live = storages.pressure(io)
     worst = max(live, default=0)
     return worst, live.count(worst)
 
 
 def _runs(storages: Storages, step: int) -> Iterator[list[int]]:
-    """Calls that hand one value on, `step` among them, shortest first."""
+    """Runs of calls that overlap in turn and contain `step`, shortest first."""
     calls = range(len(storages.program.calls))
     pairs = {s: pair for s in calls if (pair := _pair(storages, s)) is not None}
     if step not in pairs:
@@ -147,7 +147,7 @@ def _runs(storages: Storages, step: int) -> Iterator[list[int]]:
 
 
 def _chain(pairs: dict[int, tuple[int, int]], step: int, end: int) -> list[int]:
-    """The calls before (`end` 0) or after (1) `step` that overlap with it in turn."""
+    """Calls before (`end` 0) or after (1) `step` that overlap with it in turn."""
     by = {pair[1 - end]: s for s, pair in pairs.items()}
     found = [step]
     while len(found) <= REACH and pairs[found[-1]][end] in by:
@@ -156,7 +156,7 @@ def _chain(pairs: dict[int, tuple[int, int]], step: int, end: int) -> list[int]:
 
 
 def _pair(storages: Storages, step: int) -> tuple[int, int] | None:
-    """The storages of the call's input and output, where they may become one."""
+    """Storages of the call's input and output, if they may become one."""
     call = storages.program.calls[step]
     if not isinstance(call, Call) or call.overlap is None or call.n_outputs != 1:
         return None
@@ -181,12 +181,8 @@ def _merge(storages: Storages, step: int) -> bool:
         return False
     call = storages.program.calls[step]
     assert isinstance(call, Call) and call.overlap is not None
-    storages.merge(*pair, _aligned(call.overlap))
+    storages.merge(*pair, ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT)
     return True
-
-
-def _aligned(size: Size) -> Size:
-    return ceildiv(size, ALIGNMENT) * ALIGNMENT
 
 
 def _peak(program: Program, steps: Sequence[int], io: str) -> int:

@@ -1,9 +1,9 @@
 """Ports in the caller's memory: inputs are read where the caller has them, outputs written there.
 
-An output that is a part of a larger storage, or a second name of one, stays where it is; the VM
-then shows or copies it. So does one whose size depends on data: the caller cannot know it before.
-A port of which a part begins at an offset that follows from the shapes stays in the arena, too,
-where the VM works out addresses.
+An output that is a part of a larger storage, or a second name of one, stays in the arena; the VM
+then shows or copies it. So does one whose size depends on data, as the caller cannot know it, and a
+port with a part at an offset that follows from the shapes, as the VM computes addresses only in the
+arena.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tvm_megcc.forward.merging import Storages
 
 
 def caller_ports(program: Program) -> Program:
-    """`program` with the storages of its ports outside the arena."""
+    """Move the storages of ports out of the arena."""
     storages = Storages(program)
     for index, port in enumerate(program.inputs):
         storage = storages.storage(port.tensor)

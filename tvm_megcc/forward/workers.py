@@ -1,8 +1,7 @@
 """Workspaces for several workers: each part of a split call has scratch memory of its own.
 
-Enters: a program whose storages are settled, and for how many threads it is compiled. Leaves: the
-same, with a workspace of equal parts for every call that is worth splitting; a call that runs
-whole, or is small, keeps one.
+Enters: a program with final storages, and its number of threads. Leaves: the program, with a
+workspace of equal parts for each call that is worth splitting.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from tvm_megcc.dims import ceildiv
 
 
 def give_workspaces(program: Program, threads: int) -> Program:
-    """`program` with workspaces for `threads` workers; for one nothing changes."""
+    """Widen workspaces for `threads` workers; one worker changes nothing."""
     tensors = list(program.tensors)
 
     def widened(step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""Activations that a kernel can apply to what it is about to store.
+"""Activations that kernels apply to a value before they store it.
 
 Each row gives the pattern of an activation over a value, and how its two float parameters are read
 from the match. The codes are those of ``codegen_c/include/megcc_act_codes.h``.
@@ -32,7 +32,7 @@ class Activation:
     parameters: Callable[[Parts], Parameters | None]
 
 
-#: Calls from the value to the last one of an activation, at most.
+#: Largest number of calls from the value to the last one of an activation.
 REACH = 5
 
 
@@ -108,72 +108,51 @@ def _elu_pattern(x: DFPattern, *, scaled: bool) -> tuple[DFPattern, dict[str, DF
 
 
 def activations(x: DFPattern) -> list[Activation]:
-    """All activations over the value `x`, the ones that match more first."""
-    rows = []
-    act = activation_codes()
+    """All activations over the value `x`, those that match more calls first."""
+    rows, codes = [], activation_codes()
+
+    def add(
+        name: str,
+        code: str,
+        output: DFPattern,
+        parts: Mapping[str, DFPattern],
+        parameters: Callable[[Parts], Parameters | None],
+    ) -> None:
+        rows.append(Activation(name, codes[code], output, parts, parameters))
 
     for name, scaled in (("elu", True), ("elu_of_1", False)):
-        output, parts = _elu_pattern(x, scaled=scaled)
-        rows.append(Activation(name, 11, output, parts, _elu))
+        add(name, "ELU", *_elu_pattern(x, scaled=scaled), _elu)
 
     hard, parts = _hard_sigmoid_pattern(x)
     output = _commuted("relax.multiply", x, hard)
-    rows.append(Activation("hard_swish", act["HARDSWISH"], output, parts, _hard_swish))
+    add("hard_swish", "HARDSWISH", output, parts, _hard_swish)
 
     low, high, shift, factor = wildcard(), wildcard(), wildcard(), wildcard()
     relu6 = is_op("relax.clip")(is_op("relax.add")(x, shift), low, high)
     named = {"low": low, "high": high, "shift": shift, "factor": factor}
     product = _commuted("relax.multiply", x, relu6)
-    for op, order, extra in (
-        ("relax.divide", product, {}),
-        ("relax.multiply", product, {"by_multiply": x}),
-    ):
-        output = is_op(op)(order, factor)
-        rows.append(
-            Activation(
-                f"hard_swish_{op[6:]}",
-                act["HARDSWISH"],
-                output,
-                {**named, **extra},
-                _hard_swish_relu6,
-            )
-        )
-    inner = is_op("relax.divide")(relu6, factor)
-    output = _commuted("relax.multiply", x, inner)
-    rows.append(Activation("hard_swish_inner", act["HARDSWISH"], output, named, _hard_swish_relu6))
+    for op, extra in (("divide", {}), ("multiply", {"by_multiply": x})):
+        output, parts = is_op(f"relax.{op}")(product, factor), {**named, **extra}
+        add(f"hard_swish_{op}", "HARDSWISH", output, parts, _hard_swish_relu6)
+    output = _commuted("relax.multiply", x, is_op("relax.divide")(relu6, factor))
+    add("hard_swish_inner", "HARDSWISH", output, named, _hard_swish_relu6)
 
-    hard, parts = _hard_sigmoid_pattern(x)
-    rows.append(Activation("hard_sigmoid", act["HARDSIGMOID"], hard, parts, _hard_sigmoid))
-    sigmoid = is_op("relax.sigmoid")(x)
-    output = _commuted("relax.multiply", x, sigmoid)
-    rows.append(Activation("silu_product", act["SILU"], output, {}, _none))
+    add("hard_sigmoid", "HARDSIGMOID", *_hard_sigmoid_pattern(x), _hard_sigmoid)
+    output = _commuted("relax.multiply", x, is_op("relax.sigmoid")(x))
+    add("silu_product", "SILU", output, {}, _none)
     low, high = wildcard(), wildcard()
-    rows.append(
-        Activation(
-            "clip",
-            act["CLIP"],
-            is_op("relax.clip")(x, low, high),
-            {"low": low, "high": high},
-            _clip,
-        )
-    )
+    add("clip", "CLIP", is_op("relax.clip")(x, low, high), {"low": low, "high": high}, _clip)
     leaky = is_op("relax.nn.leakyrelu")(x)
-    rows.append(Activation("leaky_relu", act["LEAKY_RELU"], leaky, {"act": leaky}, _alpha))
-    for name, code, op in (
-        ("relu", "RELU", "relax.nn.relu"),
-        ("sigmoid", "SIGMOID", "relax.sigmoid"),
-        ("tanh", "TANH", "relax.tanh"),
-        ("silu", "SILU", "relax.nn.silu"),
-        ("gelu", "GELU", "relax.nn.gelu"),
-        ("gelu_tanh", "GELU_TANH", "relax.nn.gelu_tanh"),
-    ):
-        rows.append(Activation(name, act[code], is_op(op)(x), {}, _none))
+    add("leaky_relu", "LEAKY_RELU", leaky, {"act": leaky}, _alpha)
+    for op in ("nn.relu", "sigmoid", "tanh", "nn.silu", "nn.gelu", "nn.gelu_tanh"):
+        name = op.removeprefix("nn.")
+        add(name, name.upper(), is_op(f"relax.{op}")(x), {}, _none)
     return rows
 
 
 @cache
 def over_any() -> tuple[DFPattern, list[Activation]]:
-    """The pattern of a value, and all activations over it."""
+    """Pattern of any value, and all activations over it."""
     x = wildcard()
     return x, activations(x)
 

@@ -1,9 +1,9 @@
-"""Which of several kernels serves each call: a decision over the whole module.
+"""Choice between several kernels for a call, over the whole module.
 
-Enters: functions with their matches (`tvm_megcc.fuse.match`) and what the user prefers. Leaves: a
-kernel for each match, and what that cost. The costs are measured ones where there are
-(`tvm_megcc.kernels.tuned`); else they come from the kernels' headers, of usual sizes where dims are
-open. `tvm_megcc.kernels.choice` weighs them.
+Enters: functions with their matches (`tvm_megcc.fuse.match`) and the user's preference. Leaves: a
+kernel for each match, and its costs. Costs are measured where possible (`tvm_megcc.kernels.tuned`),
+else from the kernels' headers, for usual sizes of dynamic dims. `tvm_megcc.kernels.choice` weighs
+them.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
 
 Matches = Mapping[relax.Var, Match]
 
-#: Where memory counts, a workspace may raise what a function needs by one part in so many: the
-#: planner's answer is not known yet, and what is known of it is an estimate.
+#: Where memory counts, a workspace may raise the estimated arena by this part.
 SLACK = 20
 
 
 def chosen(
     functions: Sequence[tuple[relax.Function, Matches]], arch: str, preference: Preference
 ) -> tuple[dict[relax.Var, KernelFile], Spending]:
-    """The kernel of each match, by its variable, and what is spent on it."""
+    """Choose a kernel for each match, by the match's variable; also return the costs."""
     found: dict[relax.Var, KernelFile] = {}
     open_matches: list[tuple[Match, tuple[KernelFile, ...]]] = []
     calls: list[Call] = []
@@ -71,22 +70,19 @@ def chosen(
     )
 
 
-#: Instructions of four lanes in a nanosecond: where some calls were timed and others were not.
+#: Instructions of four lanes per nanosecond, to compare timed calls with others.
 PER_NS = 2
 
 
 def _effort(arch: str, instructions: int, weights: int) -> int:
-    """Instructions of a call, and those of the time in which its weights are read."""
+    """Instructions of a call, plus the equivalent of reading its weights."""
     per, size = machine(arch).arch.reading
     return instructions + weights * per // size
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The kernels that may serve a match, and what each was measured to take, where that is known.
-
-    The first is what is taken when nothing is spent.
-    """
+    """Kernels that may serve a match, the default first, and their measured costs, if known."""
 
     match: Match
     kernels: tuple[KernelFile, ...]
@@ -160,17 +156,17 @@ def _constant_bytes(functions: Sequence[relax.Function]) -> int:
 
 
 def _packed_bytes(data: np.ndarray) -> int:
-    """Of a constant in the package: integer weights, wide here, are bytes there."""
+    """Bytes of a constant in the package, where integer weights are bytes, not i32."""
     is_weight = data.dtype == np.int32 and data.ndim > 1 and byte_zero(data) is not None
     return data.size if is_weight else data.nbytes
 
 
 class _Memory:
-    """What a function needs of the arena, before there is a plan.
+    """Estimate of the arena that a function needs, before there is a plan.
 
-    At each call: its operands, its result and what is used later. Overall at least: what the
-    call of the largest operands and result needs by itself, of two that may share memory the larger
-    one. Parameters and results of the function are their caller's.
+    A call needs its operands, its result and all values that are used later. The least arena is
+    that of the call with the largest operands and result; of two that may share memory the larger
+    one counts. Parameters and results of the function belong to its caller.
     """
 
     def __init__(self, func: relax.Function, matches: Matches) -> None:
@@ -199,7 +195,7 @@ class _Memory:
             live.discard(var)
 
     def has(self, var: relax.Var, workspace: int) -> bool:
-        """Whether a call has so much workspace without raising what the function needs."""
+        """Whether a workspace of a call fits without raising the least arena (by `SLACK`)."""
         return self._live[var] + workspace <= self._least + self._least // SLACK
 
 
@@ -215,6 +211,6 @@ def _least(match: Match, sizes: Mapping[relax.Var, int]) -> int:
 
 
 def _bytes(var: relax.Var, symbols: Symbols) -> int:
-    """Of a tensor; nothing of a tuple, whose tensors are counted by themselves."""
+    """Bytes of a tensor; 0 for a tuple, whose tensors are counted by themselves."""
     shape = shape_of(var, symbols) if isinstance(var.ty, relax.TensorType) else None
     return 0 if shape is None else typical(nbytes(dtype_of(var), prod(map(typical, shape))))

@@ -1,7 +1,4 @@
-"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights, also weights that a cast widens.
-
-Of an image held as planes, too.
-"""
+"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights, also cast ones, and of image planes."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from tvm_megcc.dims import Size, fixed
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.movement import transposed
 from tvm_megcc.fuse.request import Anchor, Instead, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.calls import permutation_of
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, of_channels
 
 _PLANES_TO_LAST = [0, 2, 3, 1]
@@ -55,18 +53,18 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
 
 
 def _bias(parts: Parts, tail: Tail) -> np.ndarray | None:
-    """What is added to each channel; None where that is no vector."""
+    """Bias vector, zeros by default; None if the bias is not one number for each channel."""
     shape = parts.shape_of(parts["w"])
     assert shape is not None, "weights are constant"
     if tail.bias is not None:
         return channel_vector(tail.bias, shape[0])
-    # In the type in which the sums are.
+    # The type of the sums.
     return np.zeros(fixed(shape[0]), numpy_dtype(dtype_of(parts["root"])))
 
 
 def _of_planes(parts: Parts, tail: Tail) -> Request | None:
-    """An image that is transposed for the convolution only, shifted by channel or not."""
-    if [int(a) for a in parts["x"].attrs.axes or ()] != _PLANES_TO_LAST:
+    """An image, perhaps with a shift by channel, that is transposed for this convolution."""
+    if permutation_of(parts["x"]) != _PLANES_TO_LAST:
         return None
     shape = parts.shape_of(parts["planes"])
     if "shift" not in parts:
@@ -79,7 +77,7 @@ def _of_planes(parts: Parts, tail: Tail) -> Request | None:
 
 
 def _of_one_plane(parts: Parts, tail: Tail) -> Request | None:
-    """An image of one channel is a plane, whatever its layout is called."""
+    """An image of one channel, which is a plane in any layout."""
     facts = geometry(parts)
     return _planes(parts, parts["x"], tail) if facts is not None and facts["ic"] == 1 else None
 
@@ -87,7 +85,7 @@ def _of_one_plane(parts: Parts, tail: Tail) -> Request | None:
 def _planes(
     parts: Parts, planes: relax.Expr, tail: Tail, shift: np.ndarray | None = None
 ) -> Request | None:
-    """A convolution of `planes`, to whose channels `shift` is added first: then -shift is zero."""
+    """A convolution of `planes` plus `shift` by channel: the padding is then -shift."""
     facts, added, weights = geometry(parts), _bias(parts, tail), constant(parts["w"])
     if facts is None or added is None or weights is None or facts.pop("g") != 1:
         return None
@@ -114,7 +112,7 @@ def _as_it_is(parts: Parts, tail: Tail) -> list[Instead]:
 
 
 def geometry(parts: Parts) -> dict[str, Size] | None:
-    """The sizes and attributes of the convolution ``root`` of ``x`` and ``w``, channels last."""
+    """Facts of the convolution ``root`` of ``x`` and ``w``; None unless channels are last."""
     conv = parts["root"]
     attrs = conv.attrs
     shapes = [parts.shape_of(e) for e in (parts["x"], parts["w"], conv)]

@@ -10,7 +10,7 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.activation import Activation, over_any
 from tvm_megcc.fuse.epilogue import Tail, activation
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import dtype_of
@@ -43,11 +43,9 @@ def anchors() -> Iterator[Anchor]:
         parts = {"x": x, **act.parts}
         yield Anchor(f"unary.{act.name}", act.output, parts, partial(_act, act), elementwise=True)
     for name, code in UNARY.items():
-        x = wildcard()
-        pattern, build = is_op(f"relax.{name}")(x), partial(_unary, codes("unary")[code])
-        yield Anchor(f"unary.{name}", pattern, {"x": x}, build, elementwise=True)
-    x = wildcard()
-    yield Anchor("cast", is_op("relax.astype")(x), {"x": x}, partial(_cast, 0), elementwise=True)
+        build = partial(_unary, codes("unary")[code])
+        yield anchor_of(f"relax.{name}", f"unary.{name}", build, elementwise=True)
+    yield anchor_of("relax.astype", "cast", partial(_cast, 0), elementwise=True)
     x, low, high = wildcard(), wildcard(), wildcard()
     clipped = is_op("relax.clip")(x, low, high)
     held = is_op("relax.where")(is_op("relax.isinf")(x), x, clipped)
@@ -56,7 +54,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _cast(saturate: int, parts: Parts, tail: Tail) -> Request | None:
-    """`saturate`: 1 of what `half.held` makes."""
+    """`saturate` is 1 for the form of `half.held`."""
     if saturate and [float(parts[k].value) for k in ("low", "high")] != [-LARGEST, LARGEST]:
         return None
     x, shape = parts["x"], parts.shape_of(parts["x"])
@@ -80,7 +78,7 @@ def _act(act: Activation, parts: Parts, tail: Tail) -> Request | None:
 
 
 def _prelu(parts: Parts, tail: Tail) -> Request | None:
-    """A slope for each element of an axis; in memory it is the tensor that broadcasts so."""
+    """A slope for each element of an axis is a tensor with trailing axes of extent 1."""
     shape, slope = parts.shape_of(parts["lhs"]), parts.shape_of(parts["rhs"])
     if shape is None or slope is None:
         return None
@@ -91,7 +89,7 @@ def _prelu(parts: Parts, tail: Tail) -> Request | None:
 def _binary(
     code: int, parts: Parts, tail: Tail, right: Sequence[Size] | None = None
 ) -> Request | None:
-    """`right` is the right operand's shape, where it is not what it says itself."""
+    """Request of `code`; `right` overrides the right operand's own shape."""
     lhs, rhs, call = parts["lhs"], parts["rhs"], parts["root"]
     shapes = [
         parts.shape_of(lhs),
@@ -100,9 +98,7 @@ def _binary(
     ]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
-    facts: dict[str, Fact] = {
-        "func": code, **tail.activation, "size": product(shapes[2] or ()),
-    }  # fmt: skip
+    facts: dict[str, Fact] = {"func": code, **tail.activation, "size": product(shapes[2] or ())}
     for prefix, shape in zip("lr", shapes[:2], strict=True):
         padded = (1,) * (MAX_RANK - len(shape or ())) + (shape or ())
         facts.update({f"{prefix}{i}": d for i, d in enumerate(padded)})

@@ -1,8 +1,8 @@
-"""What may follow an operator within its kernel: bias, residual, activation, one step at a time.
+"""Epilogues of an operator within its kernel: bias, residual, activation, one step at a time.
 
-A step looks at who uses the value so far and says which value a kernel could give instead. Which of
-them an operator's kernels take is said at its anchor, and which combinations, by the kernels' own
-headers. What may follow sums of integers stands in `rescale.py`.
+A step looks at the users of the value so far, and gives a later value that a kernel could compute
+instead. An anchor lists the steps of its operator; the kernels' headers limit the combinations.
+`rescale.py` has the steps after sums of integers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ADD = "relax.add"
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a kernel does to the operator's value before it stores it.
+    """Operations of a kernel on the operator's value before it is stored.
 
     Attributes
     ----------
@@ -33,10 +33,10 @@ class Tail:
     act, act_a, act_b
         Code and parameters of the activation (``codegen_c/include/megcc_act_codes.h``), 0 for none.
     scale, offset : Expr, or None
-        What an integer sum is multiplied by to become a real number, and what is added then
+        Factor that makes a real number of an integer sum, and summand after it
         (`tvm_megcc.fuse.rescale`).
     divisor : Expr, or None
-        What a real number is divided by, before `offset` is added.
+        Divisor of a real number, before `offset` is added.
     stored : Call, or None
         The ``relax.quantize`` that makes 8 bits of the number.
     """
@@ -79,12 +79,12 @@ class Grown:
     Attributes
     ----------
     value : Var
-        What has been computed.
+        The value computed so far.
     inside : frozenset of Var
-        The values of all calls that this takes, the last one included.
+        The values of all calls in the kernel call, the last one included.
     swapped : bool
-        The operator's value is the right operand of the sum with the residual: where both operands
-        could be the operator, the left one is.
+        Whether the operator's value is the right operand of the sum with the residual; where both
+        operands could be the operator, the left one is taken.
     """
 
     value: relax.Var
@@ -93,7 +93,7 @@ class Grown:
     swapped: bool = False
 
 
-#: The graph, the operator's own value, what has grown of it -> what one step more gives.
+#: Graph, the operator's own value, state so far -> states after one more step.
 Step = Callable[[Graph, relax.Var, Grown], Iterator[Grown]]
 
 
@@ -139,7 +139,7 @@ def activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]
 def grow(
     graph: Graph, origin: relax.Var, inside: frozenset[relax.Var], steps: tuple[Step, ...]
 ) -> Iterator[Grown]:
-    """The operator alone, then with everything that its steps can put behind it."""
+    """All states of an operator: alone, then with every chain of its steps."""
     waiting = [Grown(origin, inside)]
     while waiting:
         grown = waiting.pop(0)
@@ -149,7 +149,7 @@ def grow(
 
 
 def sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Expr, bool]]:
-    """The sums that a value is in: their variable, the other operand, whether that is the left."""
+    """Sums of a value: variable, other operand, whether the value is the right operand."""
     for user in graph.users_of(value):
         call = graph.values[user]
         if op_name(call) != _ADD:
@@ -160,5 +160,5 @@ def sums(graph: Graph, value: relax.Var) -> Iterator[tuple[relax.Var, relax.Expr
 
 
 def extended(grown: Grown, user: relax.Var, tail: Tail) -> Grown:
-    """What has grown, with one call more."""
+    """The state with one more call."""
     return Grown(user, grown.inside | {user}, tail, grown.swapped)

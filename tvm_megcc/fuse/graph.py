@@ -1,4 +1,4 @@
-"""A function's bindings as a graph: who uses what, and what a pattern finds around a value."""
+"""Graph of a function's bindings: users of values, and matches of patterns around a value."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
-#: Calls that a pattern may reach from its root: none is deeper.
+#: Largest depth of a pattern, in calls.
 DEPTH = 8
 
 
 def root_of(pattern: DFPattern) -> str:
-    """Name of the operator whose call the pattern ends with."""
+    """Name of the operator of a pattern's last call."""
     while isinstance(pattern, OrPattern):  # alternatives are commuted forms of one operator
         pattern = pattern.left
     assert isinstance(pattern, CallPattern)
@@ -27,7 +27,7 @@ def root_of(pattern: DFPattern) -> str:
 
 
 def variables(expr: relax.Expr) -> Iterator[relax.Var]:
-    """The variables that a binding's value uses, those of nested tuples included."""
+    """Variables that an expression uses, those in nested tuples included."""
     if isinstance(expr, relax.Var):
         yield expr
     elif isinstance(expr, relax.Call):
@@ -42,7 +42,7 @@ def variables(expr: relax.Expr) -> Iterator[relax.Var]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a pattern matched: the expression of each of its parts, and the values of its calls."""
+    """A match of a pattern: the expression of each part, and the values of its calls."""
 
     parts: Mapping[DFPattern, relax.Expr]
     calls: frozenset[relax.Var]
@@ -76,11 +76,11 @@ class Graph:
         return shape_of(expr, self.symbols)
 
     def users_of(self, var: relax.Var) -> list[relax.Var]:
-        """The values that are computed from a value, in order."""
+        """Values that are computed from a value, in order."""
         return list(self._users.get(var, ()))
 
     def operand(self, expr: object) -> object:
-        """An expression as a variable where it is bound to one."""
+        """Variable to which an expression is bound, or the expression itself."""
         return self._bound.get(expr, expr) if isinstance(expr, relax.Expr) else expr
 
     def claim(self, calls: Iterable[relax.Var]) -> None:
@@ -89,7 +89,7 @@ class Graph:
         self._near.clear()
 
     def reached(self, var: relax.Var, steps: int) -> Iterator[relax.Var]:
-        """The values that are computed from a value by so many calls at most, nearest first."""
+        """Values that are computed from a value by at most `steps` calls, nearest first."""
         seen: set[relax.Var] = {var}
         level = [var]
         for _ in range(steps):
@@ -101,7 +101,7 @@ class Graph:
     def matched(
         self, pattern: DFPattern, root: relax.Var, again: Collection[DFPattern] = ()
     ) -> Found | None:
-        """What a pattern finds whose last call is bound to `root`; without the calls `again`."""
+        """Match a pattern whose last call is bound to `root`; do not count calls of `again`."""
         found = pattern.extract_matched_expr(self.values[root], self._around(root))
         if found is None:
             return None
@@ -109,7 +109,7 @@ class Graph:
         return Found(found, frozenset(self._bound[found[p]] for p in calls))
 
     def is_closed(self, inside: frozenset[relax.Var], root: relax.Var) -> bool:
-        """Whether nobody outside uses what these calls compute, `root` excepted."""
+        """Whether only these calls use their values, except `root`."""
         return all(
             isinstance(var, relax.DataflowVar) and inside.issuperset(self._users.get(var, ()))
             for var in inside
@@ -117,7 +117,7 @@ class Graph:
         )
 
     def _around(self, root: relax.Var) -> tvm_ffi.Map[relax.Var, relax.Expr]:
-        """The bindings that a pattern rooted at `root` can see."""
+        """Bindings within reach of a pattern that ends at `root`."""
         if root in self._near:
             return self._near[root]
         near: dict[relax.Var, relax.Expr] = {}

@@ -1,10 +1,10 @@
-"""Which calls of a function become calls of kernels.
+"""Matches: calls of a function that become calls of kernels.
 
 Enters: a Relax function. Leaves: matches that do not overlap: the variable that a kernel will
 compute, the request made of the calls behind it, and the kernels that serve it.
 
-From every anchor what follows it is taken in, one step at a time (`tvm_megcc.fuse.epilogue`); then
-values are given to kernels from the last one up, the one that takes the most calls first.
+Anchors grow by one step at a time (`tvm_megcc.fuse.epilogue`). Then values are given to kernels
+from the last value up, to the kernel with the most calls first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tvm_megcc.relax_tools.slices import slice_of
 from tvm_megcc.relax_tools.traits import BROADCAST, UNARY
 
 _SLICE = "relax.strided_slice"
-#: What is fused to one TIR function. A slope of nn.prelu does not broadcast as NumPy has it.
+#: Operators that fuse to one TIR function. A slope of nn.prelu does not broadcast as in NumPy.
 _CHAINED = UNARY | BROADCAST | {"relax.nn.prelu", "relax.quantize", "relax.dequantize"}
 
 
@@ -36,8 +36,8 @@ _CHAINED = UNARY | BROADCAST | {"relax.nn.prelu", "relax.quantize", "relax.dequa
 class Match:
     """`request` in place of the call bound to `var`, served by one of the `kernels`.
 
-    There are several where their costs decide (`tvm_megcc.kernels.choice`). `inside` are the values
-    of all calls that it takes, `var` among them.
+    Costs decide between several (`tvm_megcc.kernels.choice`). `inside` are the values of all calls
+    in the kernel call, `var` among them.
     """
 
     var: relax.Var
@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An anchor with what follows it."""
+    """A matched anchor with its epilogue."""
 
     anchor: Anchor
     parts: Parts
@@ -86,7 +86,7 @@ class _Matcher:
     def take(
         self, anchors: Iterable[Anchor], wanted: Callable[[Grown], bool] = lambda grown: True
     ) -> None:
-        """Give values to kernels of these anchors, from the last value up."""
+        """Give values to kernels of these anchors, from the last value to the first."""
         found: dict[relax.Var, list[_Candidate]] = {}
         for candidate in self._candidates(list(anchors)):
             if wanted(candidate.grown):
@@ -119,7 +119,7 @@ class _Matcher:
         if grown.inside & graph.claimed or not graph.is_closed(grown.inside, grown.value):
             return False
         try:
-            request = candidate.anchor.request(candidate.parts, grown.tail)
+            request = candidate.anchor.build(candidate.parts, grown.tail)
         except Undecided:  # the anchor asks what only the shapes at run time answer
             return False
         if request is None:
@@ -138,7 +138,7 @@ class _Matcher:
     def _is_cheaper(
         self, candidate: _Candidate, request: Request, kernels: Sequence[KernelFile]
     ) -> bool:
-        """Whether an anchor takes fewer instructions than the calls that could stand instead."""
+        """Whether an anchor takes fewer instructions than the calls without it."""
         grown = candidate.grown
         others = candidate.anchor.others(candidate.parts, grown.tail)
         mine = self._least(request, kernels)
@@ -158,19 +158,19 @@ class _Matcher:
         return mine < total
 
     def _least(self, request: Request, kernels: Sequence[KernelFile]) -> int | None:
-        """The fewest instructions that a call may take; None where no kernel says so."""
+        """Fewest instructions of a call; None if no kernel states them."""
         wanted = [k for k in kernels if self._may_serve(k, kernels[0], request)]
         counts = [k.instructions(request.facts) for k in wanted]
         return min((c for c in counts if c is not None), default=None)
 
     def _may_serve(self, kernel: KernelFile, exact: KernelFile, request: Request) -> bool:
-        """Whether the user's preference lets a kernel be chosen, a model's budget aside."""
+        """Whether the user's preference allows a kernel, apart from the model's budget."""
         mode, facts = self.preference, request.facts
         grows = kernel.weights(facts) > exact.weights(facts) and mode.allowance(1 << 30) == 0
         return mode.optimize in kernel.optimize and (kernel.exact or not mode.exact) and not grows
 
     def chain_lengths(self) -> dict[relax.Var, int]:
-        """Each elementwise value -> number of calls in its chain (those that touch)."""
+        """Elementwise value -> number of calls in its chain of connected elementwise calls."""
         chain = {
             v for v in self.graph.values if v not in self.graph.claimed and self._is_elementwise(v)
         }
@@ -189,9 +189,9 @@ class _Matcher:
         return {v: sizes[find(v)] for v in chain}
 
     def is_read_by_chains(self, var: relax.Var) -> bool:
-        """Whether only generated elementwise functions use `var`, a slice from a fixed element on.
+        """Whether only generated elementwise functions use `var`, a slice at a fixed place.
 
-        They read the slice where it is, so that there is no copy of it.
+        They read the slice in place, without a copy.
         """
         users = self.graph.users_of(var)
         generated = all(u not in self.graph.claimed and self._is_elementwise(u) for u in users)

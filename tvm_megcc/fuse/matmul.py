@@ -1,6 +1,4 @@
-"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, or weights that a cast
-widens.
-"""
+"""matmul: ``relax.matmul`` with broadcast batches, a transposed operand, or cast weights."""
 
 from __future__ import annotations
 
@@ -14,32 +12,25 @@ from tvm.relax.dpl import is_const, is_op, wildcard
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
+from tvm_megcc.relax_tools.calls import permutation_of
 
 
 def anchors() -> Iterator[Anchor]:
     steps = (bias, residual, activation)
-    lhs, rhs = wildcard(), wildcard()
-    swap = is_op("relax.permute_dims")(rhs)
-    parts = {"lhs": lhs, "rhs": rhs, "swap": swap}
-    pattern = is_op("relax.matmul")(lhs, swap)
-    yield Anchor("matmul_bt", pattern, parts, partial(_request, True), steps)
-    lhs, rhs = wildcard(), wildcard()
-    pattern = is_op("relax.matmul")(lhs, rhs)
-    parts = {"lhs": lhs, "rhs": rhs}
-    yield Anchor("matmul", pattern, parts, partial(_request, False), steps)
-    lhs, rhs = wildcard(), is_const()
-    narrow = is_op("relax.matmul")(lhs, is_op("relax.astype")(rhs))
-    parts = {"lhs": lhs, "rhs": rhs}
-    yield Anchor("matmul_by_narrow_weights", narrow, parts, partial(_request, False), steps)
+    lhs, rhs, weights = wildcard(), wildcard(), is_const()
+    for name, operand, right in (
+        ("matmul_bt", rhs, is_op("relax.permute_dims")(rhs)),
+        ("matmul", rhs, rhs),
+        ("matmul_by_narrow_weights", weights, is_op("relax.astype")(weights)),
+    ):
+        pattern, build = is_op("relax.matmul")(lhs, right), partial(_request, name == "matmul_bt")
+        yield Anchor(name, pattern, {"lhs": lhs, "rhs": operand, "swap": right}, build, steps)
 
 
 def _swaps_last_two(parts: Parts) -> bool:
-    permute = parts["swap"]
-    rank = len(parts.shape_of(permute) or ())
-    axes = permute.attrs.axes
-    wanted = [*range(rank - 2), rank - 1, rank - 2]
-    given = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-    return rank >= 2 and given == wanted
+    rank = int(parts["swap"].ty.ndim)
+    swapped = [*range(rank - 2), rank - 1, rank - 2]
+    return rank >= 2 and permutation_of(parts["swap"]) == swapped
 
 
 def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
@@ -58,7 +49,7 @@ def _request(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
 
 
 def geometry(trans_b: bool, parts: Parts) -> dict[str, Any] | None:
-    """The sizes of the product ``root`` of ``lhs`` and ``rhs``, which is ``swap`` transposed."""
+    """Facts of the product ``root`` of ``lhs`` and ``rhs``, transposed by ``swap`` or not."""
     lhs, rhs, root = parts["lhs"], parts["rhs"], parts["root"]
     if trans_b and not _swaps_last_two(parts):
         return None
@@ -82,7 +73,7 @@ def geometry(trans_b: bool, parts: Parts) -> dict[str, Any] | None:
 def _batches(
     lhs: tuple[Size, ...], rhs: tuple[Size, ...], m: Size, k: Size, rhs_size: Size
 ) -> tuple[Size, Size, Size, Size] | None:
-    """(batch, m, lhs stride, rhs stride); None where one stride per operand cannot say it."""
+    """(batch, m, lhs stride, rhs stride); None if an operand needs several strides."""
     nl, nr = product(lhs), product(rhs)
     if nr == 1:  # one rhs for all: the batches are more rows, as long as rank does not grow
         return 1, nl * m, 0, 0

@@ -2,8 +2,7 @@
 
     matmul(x, [permute_dims]([strided_slice]([reshape](dequantize(numbers, scales, zeros)))))
 
-`weights` finds the calls of ``dequantize`` that may be of this form, so that nobody makes floats of
-them before it is known whether a kernel takes them.
+`weights` finds calls of ``dequantize`` of this form, which stay until kernels have been asked.
 """
 
 from __future__ import annotations
@@ -15,22 +14,21 @@ import numpy as np
 from tvm import relax
 from tvm.relax.dpl import is_op, wildcard
 
-from tvm_megcc.dims import Size, fixed, fixed_dims, product
+from tvm_megcc.dims import Size, fixed_dims, product
 from tvm_megcc.fuse.epilogue import Tail, activation, bias, residual
 from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of
-from tvm_megcc.relax_tools.slices import slice_of
+from tvm_megcc.relax_tools.moved_constants import moved
+from tvm_megcc.relax_tools.traits import MATMUL, MOVES
 
 Array = np.ndarray
 
-_MATMUL, _DEQUANTIZE = "relax.matmul", "relax.dequantize"
+_DEQUANTIZE = "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
-LAYOUTS = (_RESHAPE, _SLICE, _SWAP)
 
-#: What may stand between the numbers and the product, in this order; the model's own transpose is
-#: the second one.
+#: Operators between the numbers and the product, in order; a second transpose is the model's own.
 _CHAINS = tuple(
     shape + cut + swaps
     for shape in ((), (_RESHAPE,))
@@ -51,14 +49,14 @@ def anchors() -> Iterator[Anchor]:
             pattern = is_op(name)(pattern, *(wildcard() for _ in range(others)))
             parts[f"layout{number}"] = pattern
         name = "_".join(["matmul_wq", *(n.rpartition(".")[2] for n in chain)])
-        product_ = is_op(_MATMUL)(lhs, pattern)
+        product_ = is_op(MATMUL)(lhs, pattern)
         yield Anchor(name, product_, parts, partial(_request, len(chain)), steps)
 
 
 def weights(func: relax.Function) -> dict[relax.Var, tuple[relax.Var, ...]]:
-    """The values of calls of ``dequantize`` that only one product reads, as its weights.
+    """Values of ``dequantize`` calls that a single product reads as its weights.
 
-    With each the values that stand between, which nobody else reads.
+    Each with the values between, which have no other reader.
     """
     calls = quantised(func)
     graph = Graph(func) if calls else None
@@ -74,19 +72,19 @@ def quantised(func: relax.Function) -> list[tuple[relax.Var, relax.Call]]:
 
 
 def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
-    """What stands between a ``dequantize`` and the only product of it, None where there is none."""
+    """Values between a ``dequantize`` and its only product; None if there is no such product."""
     between: list[relax.Var] = []
     while True:
         users = graph.users_of(var)
         if len(users) != 1:
             return None
         call = graph.values[users[0]]
-        if op_name(call) == _MATMUL:
+        if op_name(call) == MATMUL:
             chain = tuple(op_name(graph.values[v]) for v in between)
             lhs, rhs = call.args
             is_weights = chain in _CHAINS and rhs.same_as(var) and not lhs.same_as(var)
             return tuple(between) if is_weights else None
-        if op_name(call) not in LAYOUTS:
+        if op_name(call) not in MOVES:
             return None
         (var,) = users
         between.append(var)
@@ -130,7 +128,7 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
 def _columns(
     numbers: Array, scale: Array, zero: Array, axis: int, layout: list[relax.Call], parts: Parts
 ) -> tuple[Array, Array, Array, int] | None:
-    """The weights as ``[N, K]``, the scale and the zero point of each block, elements of a block.
+    """Weights as ``[N, K]``, scale and zero point of each block, elements of a block.
 
     Scales and zero points are ``[N * blocks]``, or one for all.
     """
@@ -139,7 +137,8 @@ def _columns(
     at[axis if count > 1 else 0] = count
     which = np.broadcast_to(np.arange(count, dtype=np.int32).reshape(at), numbers.shape)
     for call in layout:
-        numbers, which = (_moved(call, array, parts) for array in (numbers, which))
+        shape = fixed_dims(parts.shape_of(call) or ())
+        numbers, which = (moved(call, array, shape) for array in (numbers, which))
     if numbers.ndim != 2 or not numbers.size:
         return None
     rows, which = numbers.T, which.T
@@ -152,23 +151,8 @@ def _columns(
     return rows, scales, zeros, block
 
 
-def _moved(call: relax.Call, array: Array, parts: Parts) -> Array:
-    """An array as a call of `_CHAINS` leaves it."""
-    if op_name(call) == _SWAP:
-        axes = call.attrs.axes
-        return array.transpose(None if axes is None else [int(a) for a in axes])
-    shape = fixed_dims(parts.shape_of(call) or ())
-    if op_name(call) == _RESHAPE:
-        return array.reshape(shape)
-    cut = slice_of(call, array.shape, parts.symbols)
-    assert cut is not None, "limits of constants"
-    for axis, (begin, step) in enumerate(zip(cut.begins, cut.steps, strict=True)):
-        array = array.take(fixed(begin) + step * np.arange(shape[axis]), axis)
-    return array
-
-
 def _centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:
-    """Bits, and numbers and zero points as i8: of 4 bits where all of them fit, else of 8."""
+    """Bits (4 if all numbers fit, else 8), numbers and zero points as i8; None for others."""
     wide = rows.astype(np.int16), zeros.astype(np.int16)
     middles = {"uint8": (8, 128), "int8": (0, 0)}.get(str(rows.dtype), ())
     for bits, middle in zip((4, 8), middles, strict=False):

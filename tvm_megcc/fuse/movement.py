@@ -1,24 +1,24 @@
-"""transpose, concat, pad, slice and gather: operators that move elements of any type."""
+"""transpose, concat, pad, slice and gather: operators that copy elements of any type."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from tvm import relax
-from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.relax_tools.calls import permutation_of
 from tvm_megcc.relax_tools.exprs import as_float, as_int, dtype_of
 from tvm_megcc.relax_tools.slices import slice_of
 
 MAX_RANK = 8
 MAX_CONCAT = 16
-#: What Relax calls them -> names of codes in ``op/pad.h``.
+#: Modes of Relax -> names of codes in ``op/pad.h``.
 PAD_MODES = {"constant": "CONSTANT", "replicate": "EDGE", "reflect": "REFLECT", "circular": "WRAP"}
 
 Facts = dict[str, Fact]
@@ -32,10 +32,7 @@ def anchors() -> Iterator[Anchor]:
         ("strided_slice", _slice),
         ("take", _gather),
     ):
-        op = f"relax.{name}"
-        x = wildcard()
-        pattern = is_op(op)(x, varg_default_wildcard=True)
-        yield Anchor(name.removeprefix("nn."), pattern, {"x": x}, build)
+        yield anchor_of(f"relax.{name}", name.removeprefix("nn."), build)
 
 
 def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]:
@@ -45,7 +42,7 @@ def _numbered(prefix: str, values: Sequence[Size], fill: int) -> dict[str, Size]
 
 
 def _movable(parts: Parts, x: relax.Expr) -> tuple[Size, ...] | None:
-    """Shape of a tensor whose elements can be moved, or None."""
+    """Shape of a tensor of at most `MAX_RANK` dims, or None."""
     shape = parts.shape_of(x)
     return None if shape is None or len(shape) > MAX_RANK else shape
 
@@ -55,13 +52,12 @@ def _transpose(parts: Parts, tail: Tail) -> Request | None:
 
 
 def transposed(parts: Parts, x: relax.Expr, call: relax.Call) -> Request | None:
-    """The request of a ``permute_dims`` of `x`."""
-    axes, shape = call.attrs.axes, _movable(parts, x)
+    """Request of a ``permute_dims`` of `x`."""
+    shape = _movable(parts, x)
     if shape is None:
         return None
-    rank, missing = len(shape), MAX_RANK - len(shape)
-    order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-    perm = [*range(missing), *(missing + a for a in order)]
+    missing = MAX_RANK - len(shape)
+    perm = [*range(missing), *(missing + a for a in permutation_of(call))]
     facts = {"size": product(shape), **_numbered("d", shape, 1), **_numbered("p", perm, 0)}
     return Request("transpose", facts, {"x": x})
 

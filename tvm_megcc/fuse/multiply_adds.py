@@ -1,7 +1,7 @@
-"""How many multiply-adds a module has, by the type of their operands.
+"""Count of a module's multiply-adds, by the type of their operands.
 
-Enters: a function, and its calls that become kernels' (`tvm_megcc.fuse.match`). Leaves: counts.
-What integer kernels take counts as 8 bits: in Relax its operands are widened.
+Enters: a function and its matches (`tvm_megcc.fuse.match`). Leaves: counts. Calls of integer
+kernels count as 8 bits: in Relax their operands are widened.
 """
 
 from __future__ import annotations

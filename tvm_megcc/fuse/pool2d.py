@@ -9,31 +9,27 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, reduced_axes
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 
 def anchors() -> Iterator[Anchor]:
     for name, func in (("max_pool2d", "MAX"), ("avg_pool2d", "AVG")):
-        yield _anchor(f"relax.nn.{name}", partial(_windowed, codes("pool2d")[func]))
+        build = partial(_windowed, codes("pool2d")[func])
+        yield anchor_of(f"relax.nn.{name}", f"pool.{name}", build)
     x = wildcard()
     wide = is_op("relax.astype")(x)  # kernels add up f16 in f32
     build = partial(_global, codes("global_pool")["AVG"])
     yield Anchor("pool.wide_mean", is_op("relax.mean")(wide), {"x": x}, build, again=(wide,))
     for name, func in (("nn.adaptive_avg_pool2d", "AVG"), ("max", "MAX"), ("mean", "AVG")):
-        yield _anchor(f"relax.{name}", partial(_global, codes("global_pool")[func]))
-
-
-def _anchor(op: str, build: Build) -> Anchor:
-    x = wildcard()
-    pattern = is_op(op)(x)
-    return Anchor(f"pool.{op.split('.')[-1]}", pattern, {"x": x}, build)
+        build = partial(_global, codes("global_pool")[func])
+        yield anchor_of(f"relax.{name}", f"pool.{name.removeprefix('nn.')}", build)
 
 
 def windows(parts: Parts) -> dict[str, Size] | None:
-    """What `op/pool2d.h` says of the windows of a call of ``nn.*_pool2d``; None if not NHWC."""
+    """Facts of `op/pool2d.h` about the windows of ``nn.*_pool2d``; None if not NHWC."""
     x, call = parts["x"], parts["root"]
     attrs, shape, out = call.attrs, parts.shape_of(x), parts.shape_of(call)
     if str(attrs.layout) != "NHWC" or shape is None or out is None:
@@ -56,7 +52,7 @@ def _windowed(func: int, parts: Parts, tail: Tail) -> Request | None:
 
 
 def whole_image(parts: Parts) -> tuple[Size, ...] | None:
-    """The shape ``[n, h, w, c]`` of what a call makes one pixel of; None if it does not."""
+    """Shape ``[n, h, w, c]`` of an image that a call reduces to one pixel, or None."""
     call = parts["root"]
     shape, out = parts.shape_of(parts["x"]), parts.shape_of(call)
     if shape is None or len(shape) != 4 or 0 in shape:
@@ -64,8 +60,7 @@ def whole_image(parts: Parts) -> tuple[Size, ...] | None:
     if op_name(call) == "relax.nn.adaptive_avg_pool2d":
         is_whole = str(call.attrs.layout) == "NHWC" and out is not None and out[1:3] == (1, 1)
     else:
-        axes = call.attrs.axis
-        is_whole = axes is not None and sorted(int(a) % 4 for a in axes) == [1, 2]
+        is_whole = reduced_axes(call) == [1, 2]
     return shape if is_whole else None
 
 

@@ -1,58 +1,40 @@
-"""quantize, dequantize: numbers that become 8 bits by one constant step, or are made of them.
+"""quantize, dequantize: f32 to and from 8 bits by one constant step, in a call that stands alone.
 
-Each in a call that stands alone: chains of elementwise operators are one function.
+Chains of elementwise operators are one function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from tvm.relax.dpl import is_const, is_op, wildcard
+from functools import partial
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.dims import product
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.quantised import holds
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
+from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, step_of
 
 
 def anchors() -> Iterator[Anchor]:
-    x = wildcard()
-    pattern = is_op("relax.quantize")(x, is_const(), is_const())
-    yield Anchor("quantize", pattern, {"x": x}, _quantize, elementwise=True)
-    x = wildcard()
-    pattern = is_op("relax.dequantize")(x, is_const(), is_const())
-    yield Anchor("dequantize", pattern, {"x": x}, _dequantize, elementwise=True)
-    x = wildcard()
-    yield Anchor("dequantize.cast", is_op("relax.astype")(x), {"x": x}, _cast, elementwise=True)
+    for op, name, kernel in (
+        ("quantize", "quantize", "quantize"),
+        ("dequantize", "dequantize", "dequantize"),
+        ("astype", "dequantize.cast", "dequantize"),
+    ):
+        yield anchor_of(f"relax.{op}", name, partial(_between, kernel), elementwise=True)
 
 
-def _quantize(parts: Parts, tail: Tail) -> Request | None:
-    shape, step, dtype = parts.shape_of(parts["x"]), step_of(parts["root"]), dtype_of(parts["root"])
-    if shape is None or step is None or dtype not in EIGHT_BITS or dtype_of(parts["x"]) != "f32":
+def _between(op: str, parts: Parts, tail: Tail) -> Request | None:
+    """Request of `op` between f32 and 8 bits; a cast has step 1."""
+    x, root = parts["x"], parts["root"]
+    real, stored = (x, root) if op == "quantize" else (root, x)
+    shape, dtype = parts.shape_of(x), dtype_of(stored)
+    step = (1.0, 0) if op_name(root) == "relax.astype" else step_of(root)
+    if shape is None or step is None or dtype not in EIGHT_BITS or dtype_of(real) != "f32":
         return None
-    if not step[0] > 0 or not holds(dtype, step[1]):
+    scale, zero = float(step[0]), step[1]
+    if not holds(dtype, zero) or (op == "quantize" and scale <= 0):
         return None
-    facts = {"size": product(shape), "scale": float(step[0]), "zero": step[1]}
-    return Request("quantize", facts, {"x": parts["x"]})
-
-
-def _dequantize(parts: Parts, tail: Tail) -> Request | None:
-    shape, step, dtype = parts.shape_of(parts["x"]), step_of(parts["root"]), dtype_of(parts["x"])
-    if shape is None or step is None or dtype not in EIGHT_BITS or dtype_of(parts["root"]) != "f32":
-        return None
-    if not holds(dtype, step[1]):
-        return None
-    facts = {"size": product(shape), "scale": float(step[0]), "zero": step[1]}
-    return Request("dequantize", facts, {"x": parts["x"]})
-
-
-def _cast(parts: Parts, tail: Tail) -> Request | None:
-    """8 bits whose step is 1."""
-    shape, dtype = parts.shape_of(parts["x"]), dtype_of(parts["x"])
-    if shape is None or dtype not in EIGHT_BITS or dtype_of(parts["root"]) != "f32":
-        return None
-    return Request(
-        "dequantize", {"size": product(shape), "scale": 1.0, "zero": 0}, {"x": parts["x"]}
-    )
+    return Request(op, {"size": product(shape), "scale": scale, "zero": zero}, {"x": x})

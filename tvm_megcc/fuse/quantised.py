@@ -1,9 +1,9 @@
-"""qconv2d, qmatmul: i32 convolutions and products of 8-bit integers less their zero points.
+"""qconv2d, qmatmul: i32 convolutions and products of 8-bit integers minus their zero points.
 
-    conv2d(astype(x, i32) - zero, w) [+ bias]  and what rescales the sums (`rescale.py`)
+    conv2d(astype(x, i32) - zero, w) [+ bias]  and rescaling of the sums (`rescale.py`)
 
-It is the arithmetic by which ONNX defines its quantised operators, as `tvm_megcc.ops` emits it and
-`tvm_megcc.passes.integer_form` makes it of operators between DequantizeLinear and QuantizeLinear.
+This is the arithmetic of ONNX's quantised operators, from `tvm_megcc.ops`, and of operators between
+DequantizeLinear and QuantizeLinear, from `tvm_megcc.passes.integer_form`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tvm_megcc.relax_tools.exprs import constant, dtype_of
 
 @dataclass(frozen=True, slots=True)
 class Centred:
-    """A tensor of 8 bits less its zero point, as i32.
+    """Patterns of an 8-bit tensor minus its zero point, as i32.
 
-    `swap` is the transpose of the 8 bits, where there is one (`tvm_megcc.passes.narrow_moves`).
+    `swap` is the transpose of the 8 bits, if any (`tvm_megcc.passes.narrow_moves`).
     """
 
     name: str
@@ -43,23 +43,25 @@ class Centred:
 
 
 def centred(is_swapped: bool = False) -> Iterator[Centred]:
-    """The forms: no zero point, a constant, one that is known at run time."""
+    """All forms: without zero point, with a constant one, with one at run time."""
+    for name in ("", "_less", "_less_given"):
+        raw, zero = wildcard(), None
+        swap = is_op("relax.permute_dims")(raw) if is_swapped else raw
+        calls = [is_op("relax.astype")(swap)]
+        if name == "_less":
+            zero = is_const()
+            calls.append(is_op("relax.subtract")(calls[0], zero))
+        elif name == "_less_given":
+            zero = wildcard()
+            point = is_op("relax.astype")(zero)
+            calls += [point, is_op("relax.subtract")(calls[0], point)]
+        yield Centred(name, calls[-1], raw, swap, zero, tuple(calls))
 
-    def data() -> tuple[DFPattern, DFPattern]:
-        raw = wildcard()
-        return raw, is_op("relax.permute_dims")(raw) if is_swapped else raw
 
-    raw, swap = data()
-    wide = is_op("relax.astype")(swap)
-    yield Centred("", wide, raw, swap, None, (wide,))
-    (raw, swap), zero = data(), is_const()
-    wide = is_op("relax.astype")(swap)
-    less = is_op("relax.subtract")(wide, zero)
-    yield Centred("_less", less, raw, swap, zero, (wide, less))
-    (raw, swap), zero = data(), wildcard()
-    wide, point = is_op("relax.astype")(swap), is_op("relax.astype")(zero)
-    less = is_op("relax.subtract")(wide, point)
-    yield Centred("_less_given", less, raw, swap, zero, (wide, point, less))
+def dequantised() -> tuple[DFPattern, DFPattern]:
+    """A tensor of 8 bits, and its ``dequantize`` by constants."""
+    raw = wildcard()
+    return raw, is_op("relax.dequantize")(raw, is_const(), is_const())
 
 
 def anchors() -> Iterator[Anchor]:
@@ -76,7 +78,7 @@ def anchors() -> Iterator[Anchor]:
 
 
 def _product(lhs: Centred, rhs: Centred | None, trans_b: bool = False) -> Anchor:
-    """A matrix product; without `rhs`, of a constant."""
+    """Anchor of a matrix product; without `rhs`, by a constant."""
     right = is_const() if rhs is None else rhs.pattern
     parts = {"lhs": lhs.raw, "rhs": right if rhs is None else rhs.raw}
     name, calls = f"qmatmul{lhs.name}", lhs.calls
@@ -142,14 +144,14 @@ def _matrices(trans_b: bool, parts: Parts, tail: Tail) -> Request | None:
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """Centred weights as signed bytes and a zero point of all of them."""
+    """Weights as signed bytes and their zero point."""
 
     values: np.ndarray
     zero: int
 
     @property
     def narrow(self) -> int:
-        """Whether two products of them and other bytes fit into 16 bits."""
+        """1 if the sum of two products with other bytes fits into 16 bits, else 0."""
         return int(self.zero == 0 and self.values.min(initial=0) > -128)
 
 
@@ -162,7 +164,7 @@ def _weights(expr: relax.Expr) -> _Weights | None:
 
 
 def holds(dtype: str, number: int) -> bool:
-    """Whether an integer type has a number."""
+    """Whether a number is in the range of an integer type."""
     info = np.iinfo(numpy_dtype(dtype))
     return bool(info.min <= number <= info.max)
 
@@ -180,7 +182,7 @@ class _Zero:
 
 
 def _zero(parts: Parts, data: str, name: str) -> _Zero | None:
-    """The zero point of a part of 8 bits, of its own type; None where it is something else."""
+    """Zero point of an 8-bit part; None if it is not one number of the part's type."""
     dtype = dtype_of(parts[data])
     if dtype not in EIGHT_BITS:
         return None

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from tvm.relax.dpl import DFPattern, is_const, is_op, wildcard
+from tvm.relax.dpl import DFPattern, is_op
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.quantised import dequantised
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.fuse.rescale import NUMBER_STEPS, number_stored
 from tvm_megcc.kernels.contract import codes
@@ -30,9 +31,9 @@ def anchors() -> Iterator[Anchor]:
         parts: dict[str, DFPattern] = {}
         sides: list[DFPattern] = []
         for side in "ab":
-            raw = wildcard()
-            sides.append(is_op("relax.dequantize")(raw, is_const(), is_const()))
-            parts |= {side: raw, f"{side}_real": sides[-1]}
+            raw, real = dequantised()
+            sides.append(real)
+            parts |= {side: raw, f"{side}_real": real}
         pattern = is_op(f"relax.{name}")(*sides)
         build = partial(_binary, codes("qbinary")[code])
         yield Anchor(f"qbinary.{name}", pattern, parts, build, NUMBER_STEPS, tuple(sides))
@@ -74,7 +75,7 @@ def _runs(shape: tuple[Size, ...], other: tuple[Size, ...] | None) -> dict[str, 
 
 
 def _taken(pairs: list[tuple[Size, Size]], test: Callable[[Size, Size], bool]) -> Size:
-    """The product of the last sizes that pass, which are no longer in the list then."""
+    """Remove the last pairs that pass from the list; return the product of their sizes."""
     sizes: list[Size] = []
     while pairs and test(*pairs[-1]):
         sizes.append(pairs.pop()[0])

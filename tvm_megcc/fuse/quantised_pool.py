@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
-from tvm.relax.dpl import is_const, is_op, wildcard
+from tvm.relax.dpl import is_op
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse import pool2d
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.quantised import centred, holds
+from tvm_megcc.fuse.quantised import centred, dequantised, holds
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.fuse.rescale import NUMBER_STEPS, limits, number_stored, scale, stored
 from tvm_megcc.kernels.contract import codes
@@ -27,13 +27,13 @@ from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, step_of
 
 _FUNCS = codes("qpool2d")
-#: Of a window whose sum, of bytes less a zero point, an i32 holds.
+#: Largest window whose sum of bytes minus a zero point fits into i32.
 _MOST_TAPS = ((1 << 31) - 1) // 255
 Windows = Callable[[Parts], Mapping[str, Size] | None]
 
 
 def _whole(parts: Parts) -> Mapping[str, Size] | None:
-    """The window is the image."""
+    """Windows of a call that reduces the whole image."""
     shape = pool2d.whole_image(parts)
     if shape is None:
         return None
@@ -53,8 +53,7 @@ _AVERAGES: dict[str, Windows] = {
 
 def anchors() -> Iterator[Anchor]:
     for name, windows in _AVERAGES.items():
-        raw = wildcard()
-        real = is_op("relax.dequantize")(raw, is_const(), is_const())
+        raw, real = dequantised()
         parts = {"x": raw, "real": real}
         yield Anchor(
             f"qpool2d.{name}", is_op(f"relax.{name}")(real), parts, partial(_average, windows),

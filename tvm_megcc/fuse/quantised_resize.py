@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from tvm.relax.dpl import is_const, is_op, wildcard
+from tvm.relax.dpl import is_op
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse import resize2d
 from tvm_megcc.fuse.epilogue import Tail, activation
-from tvm_megcc.fuse.quantised import holds
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.quantised import dequantised, holds
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.fuse.rescale import limits, quantised
 from tvm_megcc.kernels.contract import codes
 from tvm_megcc.kernels.expression import Fact
@@ -25,8 +25,8 @@ from tvm_megcc.relax_tools.exprs import dtype_of, step_of
 
 _CODES = codes("qresize2d")
 _COORD = codes("resize2d")
-#: Coordinates -> the largest factor by which an image may grow where all weights are sixteenths:
-#: those of pixels' middles are halves of what the factor is.
+#: Coordinates -> largest growth of an image for which all weights are sixteenths; pixel centres
+#: halve it.
 _GROWTH = {
     _COORD["HALF_PIXEL"]: 8, _COORD["PYTORCH_HALF_PIXEL"]: 8,
     _COORD["ASYMMETRIC"]: 16, _COORD["ALIGN_CORNERS"]: 16,
@@ -34,15 +34,11 @@ _GROWTH = {
 
 
 def anchors() -> Iterator[Anchor]:
-    raw = wildcard()
-    real = is_op("relax.dequantize")(raw, is_const(), is_const())
-    resize = is_op("relax.image.resize2d")
-    yield Anchor(
-        "qresize2d.real", resize(real, varg_default_wildcard=True), {"x": raw, "real": real},
-        _resized, (activation, quantised), (real,),
-    )  # fmt: skip
-    x = wildcard()
-    yield Anchor("qresize2d.cut", resize(x, varg_default_wildcard=True), {"x": x}, _resized)
+    raw, real = dequantised()
+    pattern = is_op("relax.image.resize2d")(real, varg_default_wildcard=True)
+    steps = (activation, quantised)
+    yield Anchor("qresize2d.real", pattern, {"x": raw, "real": real}, _resized, steps, (real,))
+    yield anchor_of("relax.image.resize2d", "qresize2d.cut", _resized)
 
 
 def _resized(parts: Parts, tail: Tail) -> Request | None:
@@ -83,7 +79,7 @@ def _sixteenths(facts: Mapping[str, Any]) -> bool:
 
 
 def _axis(size: Size, out: Size, coord: int) -> bool:
-    """Whether a size becomes another by a power of two that f32 divides by without an error."""
+    """Whether the sizes differ by a power of two within `_GROWTH`."""
     if coord == _COORD["ALIGN_CORNERS"]:
         size, out = size - 1, out - 1
         if size == 0 or out == 0:  # one pixel is read

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from tvm.relax.dpl import is_const, is_op, wildcard
+from tvm.relax.dpl import is_op
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
 from tvm_megcc.dims import product
 from tvm_megcc.fuse.epilogue import Tail
+from tvm_megcc.fuse.quantised import dequantised
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.fuse.rescale import limits, quantised
 from tvm_megcc.relax_tools.exprs import dtype_of, step_of
 
 
 def anchors() -> Iterator[Anchor]:
-    raw = wildcard()
-    real = is_op("relax.dequantize")(raw, is_const(), is_const())
+    raw, real = dequantised()
     pattern, parts = is_op("relax.nn.softmax")(real), {"x": raw, "real": real}
     yield Anchor("qsoftmax", pattern, parts, _softmax, (quantised,), (real,))
 

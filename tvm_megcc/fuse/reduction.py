@@ -1,4 +1,4 @@
-"""softmax, layer_norm and reduce: one line of numbers at a time."""
+"""softmax, layer_norm and reduce: operators along one line of elements."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from tvm.relax.dpl import is_op, wildcard
 
 from tvm_megcc.dims import Size, product
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Build, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
+from tvm_megcc.relax_tools.calls import reduced_axes
 from tvm_megcc.relax_tools.exprs import as_int, dtype_of
 
 #: Relax's operators; their codes in ``op/reduce.h`` are the same words.
@@ -19,22 +20,20 @@ REDUCE = ("sum", "mean", "max", "min", "prod")
 
 def anchors() -> Iterator[Anchor]:
     for name, log in (("softmax", 0), ("log_softmax", 1)):
-        yield _anchor(f"relax.nn.{name}", partial(_softmax, log))
+        yield anchor_of(f"relax.nn.{name}", name, partial(_softmax, log))
     for name in REDUCE:
-        yield _anchor(f"relax.{name}", partial(_reduce, codes("reduce")[name.upper()]))
-    yield _layer_norm_anchor()
-    x, scale = wildcard(), wildcard()
-    pattern, parts = is_op("relax.nn.rms_norm")(x, scale), {"x": x, "scale": scale}
-    yield Anchor("rms_norm", pattern, parts, _rms_norm)
-
-
-def _anchor(op: str, build: Build) -> Anchor:
-    x = wildcard()
-    return Anchor(op.split(".")[-1], is_op(op)(x), {"x": x}, build)
+        yield anchor_of(f"relax.{name}", name, partial(_reduce, codes("reduce")[name.upper()]))
+    for rms, name, operands in (
+        (0, "layer_norm", ("x", "scale", "bias")),
+        (1, "rms_norm", ("x", "scale")),
+    ):
+        parts = {operand: wildcard() for operand in operands}
+        pattern = is_op(f"relax.nn.{name}")(*parts.values())
+        yield Anchor(name, pattern, parts, partial(_normed, rms))
 
 
 def _split(shape: Sequence[Size], first: int, last: int) -> dict[str, Size]:
-    """``outer``, ``axis``, ``inner`` of a shape whose axes ``[first, last)`` are one line."""
+    """Facts ``outer``, ``axis``, ``inner`` for lines along the axes ``[first, last)``."""
     return {
         "outer": product(shape[:first]),
         "axis": product(shape[first:last]),
@@ -52,9 +51,9 @@ def _softmax(log: int, parts: Parts, tail: Tail) -> Request | None:
 
 
 def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
-    """Those of the sorted `axes` that stand side by side, axes of one element not counted.
+    """Runs of adjacent axes among the sorted `axes`; axes of one element do not separate them.
 
-    An axis of one element goes with the run before it, or behind it where there is none before.
+    An axis of one element joins the run before it, else the one behind it.
     """
     runs: list[list[int]] = []
     ones: list[int] = []
@@ -73,10 +72,10 @@ def runs_of(shape: Sequence[Size], axes: Sequence[int]) -> list[list[int]]:
 
 
 def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
-    x, shape, axes = parts["x"], parts.shape_of(parts["x"]), parts["root"].attrs.axis
+    x, shape = parts["x"], parts.shape_of(parts["x"])
     if not shape:
         return None
-    lines = sorted({int(a) % len(shape) for a in axes} if axes is not None else range(len(shape)))
+    lines = reduced_axes(parts["root"])
     runs = runs_of(shape, lines)
     if not lines or len(runs) > 1:
         return None
@@ -86,23 +85,7 @@ def _reduce(code: int, parts: Parts, tail: Tail) -> Request | None:
     return Request("reduce", facts, {"x": x})
 
 
-def _layer_norm_anchor() -> Anchor:
-    x, scale, bias = wildcard(), wildcard(), wildcard()
-    pattern = is_op("relax.nn.layer_norm")(x, scale, bias)
-    parts = {"x": x, "scale": scale, "bias": bias}
-    return Anchor("layer_norm", pattern, parts, _layer_norm)
-
-
-def _layer_norm(parts: Parts, tail: Tail) -> Request | None:
-    attrs = parts["root"].attrs
-    return _normed(parts, int(bool(attrs.scale)), int(bool(attrs.center)), rms=0)
-
-
-def _rms_norm(parts: Parts, tail: Tail) -> Request | None:
-    return _normed(parts, scale=1, bias=0, rms=1)
-
-
-def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
+def _normed(rms: int, parts: Parts, tail: Tail) -> Request | None:
     x, attrs, shape = parts["x"], parts["root"].attrs, parts.shape_of(parts["x"])
     if not shape:
         return None
@@ -110,7 +93,8 @@ def _normed(parts: Parts, scale: int, bias: int, rms: int) -> Request | None:
     if axes != list(range(len(shape) - len(axes), len(shape))):
         return None
     facts = {
-        "scale": scale, "bias": bias, "rms": rms,
+        "scale": int(rms or bool(attrs.scale)), "bias": int(not rms and bool(attrs.center)),
+        "rms": rms,
         "outer": product(shape[: axes[0]]), "inner": product(shape[axes[0] :]),
         "eps": float(attrs.epsilon),
     }  # fmt: skip

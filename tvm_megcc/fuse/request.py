@@ -1,16 +1,16 @@
-"""What fusion asks of the kernels, and the form in which Relax has what they compute."""
+"""Requests of fusion for kernels, and anchors: patterns of what kernels compute."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from tvm import relax
-from tvm.relax.dpl import DFPattern
+from tvm.relax.dpl import DFPattern, is_op, wildcard
 
 from tvm_megcc.dims import Size
-from tvm_megcc.fuse.epilogue import PLAIN, Step, Tail
+from tvm_megcc.fuse.epilogue import Step, Tail
 from tvm_megcc.fuse.graph import root_of
 from tvm_megcc.kernels.contract import Tensor, contract
 from tvm_megcc.kernels.expression import Fact
@@ -18,28 +18,18 @@ from tvm_megcc.relax_tools.exprs import constant, dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Parts(Mapping[str, relax.Expr]):
+class Parts(dict[str, relax.Expr]):
     """The expressions of an anchor by name; ``root`` is the call that gives its value.
 
     Attributes
     ----------
-    exprs : mapping
     symbols : Symbols
-        The dims of the function that they stand in.
+        The dims of the function around them.
     """
 
-    exprs: Mapping[str, relax.Expr]
-    symbols: Symbols
-
-    def __getitem__(self, name: str) -> relax.Expr:
-        return self.exprs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.exprs)
-
-    def __len__(self) -> int:
-        return len(self.exprs)
+    def __init__(self, exprs: Mapping[str, relax.Expr], symbols: Symbols) -> None:
+        super().__init__(exprs)
+        self.symbols = symbols
 
     def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         """As `relax_tools.exprs.shape_of`."""
@@ -59,10 +49,9 @@ class Request:
     op : str
         Kernel operator, a file ``codegen_c/include/op/<op>.h``.
     facts : mapping
-        Everything that header lists, attributes and facts alike; the type variables once it is
-        `checked`.
+        All attributes and facts in that header; type variables after `checked`.
     operands : mapping
-        The inputs by their names there; a NumPy array is a constant made here.
+        The inputs by their names there; a NumPy array is a new constant.
     """
 
     op: str
@@ -70,19 +59,19 @@ class Request:
     operands: Mapping[str, relax.Expr | np.ndarray]
 
     def checked(self, value: relax.Expr, symbols: Symbols) -> Request:
-        """The request with the types of its operands among the facts, inputs in kernel order.
+        """Add the types of operands to the facts, and sort the inputs in kernel order.
 
         Parameters
         ----------
         value : Expr
-            What the kernel will compute.
+            The kernel's result.
         symbols : Symbols
             The function's dims.
 
         Raises
         ------
         ValueError
-            When it is no call of the operator: see `Contract.completed`.
+            For a call that the operator does not allow: see `Contract.completed`.
         """
         known = contract(self.op)
         (result,) = known.outputs
@@ -101,7 +90,7 @@ class Instead:
     request : Request, or None
         None where no kernel would be asked.
     value : Expr, or None
-        What it computes; None: what the anchor does.
+        Its result; None: that of the anchor.
     """
 
     request: Request | None
@@ -116,27 +105,27 @@ def _tensor(operand: relax.Expr | np.ndarray, symbols: Symbols) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """An operator that kernels compute, and what they can do to its value before they store it.
+    """An operator that kernels compute, and the steps that they can add before they store.
 
     Attributes
     ----------
     name : str
     pattern : DFPattern
-        The calls that it is made of; most are one call.
+        Its calls, mostly one.
     parts : mapping
-        Names of what ``build`` reads.
+        Names of parts that ``build`` reads.
     build : callable
-        The parts, and what follows the operator -> a request, or None to decline.
+        Parts and epilogue -> a request, or None to decline.
     steps : tuple of Step
-        What may follow it within one kernel call (`tvm_megcc.fuse.epilogue`).
+        Steps of the epilogue within one kernel call (`tvm_megcc.fuse.epilogue`).
     again : tuple of DFPattern
-        Calls of the pattern that the kernel does for itself: others may use their values, too.
+        Calls of the pattern that the kernel repeats: others may use their values, too.
     instead : callable, or None
-        The parts, and what follows the operator -> the kernel calls that would compute the same
-        without this anchor, which is taken where it costs fewer instructions. None: always.
+        Parts and epilogue -> the kernel calls without this anchor, which is taken only if it costs
+        fewer instructions. None: it is always taken.
     elementwise : bool
-        It is used only where it takes a whole chain of elementwise operators: a longer chain stays
-        in one piece, which generated code computes in one pass over memory.
+        Whether it must take a whole chain of elementwise operators: a longer chain is generated
+        code, which passes over memory once.
     """
 
     name: str
@@ -150,19 +139,19 @@ class Anchor:
 
     @property
     def root(self) -> str:
-        """Name of the operator whose call the pattern ends with."""
+        """Name of the operator of the pattern's last call."""
         return root_of(self.pattern)
 
-    def request(self, parts: Parts, tail: Tail = PLAIN) -> Request | None:
-        return self.build(self._named(parts), tail)
-
     def others(self, parts: Parts, tail: Tail) -> list[Instead]:
-        """What `instead` says; nothing where the anchor is taken always."""
-        return [] if self.instead is None else self.instead(self._named(parts), tail)
+        """Kernel calls without this anchor; none if it is always taken."""
+        return [] if self.instead is None else self.instead(parts, tail)
 
-    def _named(self, parts: Parts) -> Parts:
-        named = {"root": parts["root"], **{k: parts[k] for k in self.parts}}
-        return Parts(named, parts.symbols)
+
+def anchor_of(op: str, name: str, build: Build, elementwise: bool = False) -> Anchor:
+    """The anchor of a single call of an operator, whose first operand `build` reads as ``x``."""
+    x = wildcard()
+    pattern = is_op(op)(x, varg_default_wildcard=True)
+    return Anchor(name, pattern, {"x": x}, build, elementwise=elementwise)
 
 
 def channel_vector(expr: relax.Expr | None, channels: Size) -> np.ndarray | None:

@@ -1,9 +1,9 @@
-"""What may follow a sum of integers within its kernel: a real number, or 8 bits, is made of it.
+"""Steps after a sum of integers within its kernel, which make a real number or 8 bits of it.
 
     astype(sum, f32) * scale [+ offset] [activation] [-> relax.quantize]
 
-Each is a step (`tvm_megcc.fuse.epilogue`), so that a kernel gives whichever of these values is
-used: the sum itself, the number, or the 8 bits.
+Each is a step (`tvm_megcc.fuse.epilogue`): a kernel returns the sum, the number or the 8 bits,
+whichever is used.
 """
 
 from __future__ import annotations
@@ -96,26 +96,26 @@ def quantised(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
             yield extended(grown, user, replace(grown.tail, stored=call))
 
 
-#: What may follow a sum of integers.
+#: Steps after a sum of integers.
 STEPS = (integer_bias, scale, offset, real_activation, stored)
-#: What may follow a real number that a kernel of 8-bit tensors computes: 8 bits, as QuantizeLinear
-#: makes them, or as ONNX Runtime's own operators do, which add the zero point before they round.
+#: Steps after a real number from 8-bit tensors: to 8 bits as QuantizeLinear does, or as operators
+#: of ONNX Runtime do, which add the zero point before they round.
 NUMBER_STEPS = (activation, divided, offset, quantised)
 
 
 @dataclass(frozen=True, slots=True)
 class Rescaling:
-    """A tail of these steps as an operator's facts and operands."""
+    """Facts and operands of an epilogue of these steps."""
 
     facts: Mapping[str, int | float]
     operands: Mapping[str, relax.Expr | np.ndarray]
 
 
 def rescaling(tail: Tail, channels: Size) -> Rescaling | None:
-    """What the contracts of ``qconv2d`` and ``qmatmul`` say of a tail, the bias excepted.
+    """Facts and operands of ``qconv2d`` and ``qmatmul`` for an epilogue, without the bias.
 
-    None where no kernel could do it: a scale that is neither one number nor a constant for each
-    channel, an activation that is no limit before 8 bits.
+    None if no kernel has it: a scale that is neither one number nor a constant for each channel, or
+    an activation before 8 bits that is no limit.
     """
     if tail.scale is None:
         plain = {"channel_scales": 0, "offset": 0, **_LIMITS, **_NO_ACT}
@@ -145,7 +145,7 @@ def rescaling(tail: Tail, channels: Size) -> Rescaling | None:
     return Rescaling(facts, operands)
 
 
-#: Of what is not stored as 8 bits.
+#: Facts of results other than 8 bits.
 _LIMITS = {"y_zero": 0, "low": 0, "high": 0}
 _NO_ACT = {"act": 0, "act_a": 0.0, "act_b": 0.0}
 
@@ -157,7 +157,7 @@ def _is_one(expr: relax.Expr) -> bool:
 
 
 def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
-    """The step of the 8 bits, their zero point, and their limits, an activation's among them."""
+    """Step of the 8 bits; their zero point and limits, which include the activation's."""
     assert tail.stored is not None
     step = step_of(tail.stored)
     if step is None or step[0] <= 0:
@@ -180,8 +180,10 @@ def limits(tail: Tail) -> tuple[np.float32, dict[str, int]] | None:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How a real number becomes 8 bits: divided by `step`, `offset` added, rounded; the facts are
-    the zero point, which is added then, and the limits."""
+    """Conversion of a real number to 8 bits: divide by `step`, add `offset`, round.
+
+    The facts are the zero point, which is added last, and the limits.
+    """
 
     step: np.float32
     offset: np.float32
@@ -189,7 +191,7 @@ class Stored:
 
 
 def number_stored(tail: Tail) -> Stored | None:
-    """What `NUMBER_STEPS` have found; None where it does not end with 8 bits by known numbers."""
+    """Conversion that `NUMBER_STEPS` found; None unless it ends with 8 bits by constants."""
     held = None if tail.stored is None else limits(tail)
     if held is None:
         return None

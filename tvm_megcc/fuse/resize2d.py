@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tvm.relax.dpl import is_op, wildcard
-
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Tail
-from tvm_megcc.fuse.request import Anchor, Parts, Request
+from tvm_megcc.fuse.request import Anchor, Parts, Request, anchor_of
 from tvm_megcc.kernels.contract import codes
 
-#: What Relax calls them -> names of codes in ``op/resize2d.h``.
+#: Modes of Relax -> names of codes in ``op/resize2d.h``.
 MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
 COORDINATES = {
     name: name.upper()
@@ -24,10 +22,7 @@ ROUNDING = {
 
 
 def anchors() -> Iterator[Anchor]:
-    op = "relax.image.resize2d"
-    x = wildcard()
-    pattern = is_op(op)(x, varg_default_wildcard=True)
-    yield Anchor("resize2d", pattern, {"x": x}, _request)
+    yield anchor_of("relax.image.resize2d", "resize2d", _request)
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
@@ -36,7 +31,7 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
 
 
 def sampling(parts: Parts) -> dict[str, Size | float] | None:
-    """The facts of a call, but for types; None where ``op/resize2d.h`` has no code for one."""
+    """Facts of a call without types; None if ``op/resize2d.h`` has no code for a mode."""
     x, attrs = parts["x"], parts["root"].attrs
     shape, out = parts.shape_of(x), parts.shape_of(parts["root"])
     mode = MODES.get(str(attrs.method))

@@ -1,9 +1,9 @@
-"""Fewer instances of kernels, where code counts: activations that are bounds become one.
+"""Sharing of kernel instances, where code size counts: activations that are bounds become Clip.
 
-Enters: the matches of a module and the kernel of each. Leaves: the matches. Nothing, Relu and Clip
-are all ``min(max(x, a), b)``, of which a call passes the bounds: where calls of one kernel differ
-in no more than that, all are Clip. The results are the same bits; a vector takes an instruction or
-two more, an instance of a convolution 5 KB.
+Enters: the matches of a module and the kernel of each. Leaves: the matches. No activation, Relu and
+Clip are all ``min(max(x, a), b)`` with bounds from the call: calls of one kernel that differ only
+in these become Clip. Results are equal to the bit. Clip takes one or two instructions more per
+vector; an instance of a convolution takes 5 KB.
 
 Example
 -------
@@ -32,7 +32,7 @@ Matches = Mapping[relax.Var, Match]
 def with_shared_activations(
     functions: Sequence[Matches], kernels: Mapping[relax.Var, KernelFile]
 ) -> list[dict[relax.Var, Match]]:
-    """The matches of each function, with bounds where that makes two instances one."""
+    """Rewrite activations to bounds in matches where that makes two instances one."""
     clipped = {var: _clipped(m) for matches in functions for var, m in matches.items()}
     acts: dict[str, set[Fact]] = {}
     symbols: dict[relax.Var, str] = {}
@@ -50,7 +50,7 @@ def with_shared_activations(
 
 
 def _clipped(match: Match) -> dict[str, Fact] | None:
-    """The facts with the activation as bounds; None where it has none, or is of integers."""
+    """Facts with the activation as bounds; None if it is no bound, or of integers."""
     facts, code = match.request.facts, activation_codes()
     act, low, high = (facts.get(name) for name in ("act", "act_a", "act_b"))
     if act == code["NONE"]:

@@ -1,11 +1,10 @@
-"""Tables that are rows for one call and the right-hand side of a product: stored once.
+"""Tied tables: a table whose rows are read, and a product's right-hand side, stored once.
 
-Enters: the matches of a module and the kernel of each, that is before weights are packed. Leaves:
-the matches, and what is to be said of such tables. A language model's embedding is often its output
-matrix, too; ``gather`` reads rows of it, and the product panels of columns, so that the package
-would have it in both orders. Where the product's kernel packs it in panels of whole elements, the
-rows are read out of these (``gather_panels``): a row of `depth` elements takes about 4 instructions
-for each, the product as many for each of the table's.
+Enters: the matches of a module and the kernel of each, before weights are packed. Leaves: the
+matches, and a note for each such table. A language model's embedding is often its output matrix,
+too: ``gather`` reads rows, the product panels of columns, so the package would have both orders.
+Where the product's kernel packs panels of whole elements, ``gather_panels`` reads the rows from
+these, in about 4 instructions for each element of a row.
 
 Example
 -------
@@ -33,7 +32,7 @@ Array = packing.Array
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A product by a constant, and how its kernel packs that."""
+    """A product by a constant, and the packing of its kernel."""
 
     var: relax.Var
     match: Match
@@ -48,11 +47,11 @@ class _Product:
 
     @property
     def stays(self) -> bool:
-        """Whether the panels have the rows of a table in them."""
+        """Whether rows of a table can be read from the panels."""
         return packing.rows_in_panels(self.how.name, self.array, self.call)[1]
 
     def has(self, table: Array) -> bool:
-        """Whether the columns of the constant are the rows of a table."""
+        """Whether the columns of the constant are equal to the rows of a table."""
         if self.array.size != table.size or self.array.dtype != table.dtype:
             return False
         rows, _ = packing.rows_in_panels(self.how.name, self.array, self.call)
@@ -71,7 +70,7 @@ def with_tied_tables(
     arch: str,
     names: Mapping[str, str],
 ) -> tuple[list[dict[relax.Var, Match]], dict[str, str]]:
-    """The matches of each function, gathers reading panels where there are any.
+    """Let gathers of each function read panels of products where possible.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def with_tied_tables(
     -------
     matches : list
     said : dict
-        Name of a gather's value -> what became of its table, for ``tvmc inspect``.
+        Name of a gather's value -> note on its table, for ``tvmc inspect``.
     """
     products = [p for _, matches in functions for p in _products(matches, kernels)]
     panels: dict[relax.Var, Array] = {}
@@ -98,22 +97,15 @@ def with_tied_tables(
             tied = None if table is None else _tied(products, table)
             if table is None or tied is None:
                 continue
-            made = None
+            how = f"twice: the product's {tied.kernel.stem} packs it in another order"
             if tied.stays:
                 if tied.var not in panels:
                     panels[tied.var] = tied.packed()
                 made = _of_panels(match, panels[tied.var], table, arch, func)
-            if made is None:
-                said[names.get(var.name, var.name)] = (
-                    f"{table.nbytes} bytes, stored twice: the product's {tied.kernel.stem} packs"
-                    " it in another order"
-                )
-                continue
-            new[var] = made
-            kernels[var] = made.kernels[0]
-            said[names.get(var.name, var.name)] = (
-                f"{table.nbytes} bytes, stored once: rows are read out of the product's panels"
-            )
+                if made is not None:
+                    new[var], kernels[var] = made, made.kernels[0]
+                    how = "once: rows are read out of the product's panels"
+            said[names.get(var.name, var.name)] = f"{table.nbytes} bytes, stored {how}"
         found.append(new)
     return found, said
 
@@ -134,7 +126,7 @@ def _array(operand: relax.Expr | np.ndarray) -> Array | None:
 
 
 def _table(match: Match) -> Array | None:
-    """The constant of which a gather reads rows, as a matrix; None for any other match."""
+    """Constant matrix whose rows a gather reads; None for any other match."""
     request = match.request
     if request.op != "gather" or request.facts["outer"] != 1:
         return None
@@ -145,7 +137,7 @@ def _table(match: Match) -> Array | None:
 
 
 def _tied(products: Sequence[_Product], table: Array) -> _Product | None:
-    """A product by the table; one that is packed in panels before others."""
+    """A product by the table, preferably one that packs it in panels."""
     found = [product for product in products if product.has(table)]
     return min(found, key=lambda product: not product.stays, default=None)
 
@@ -166,7 +158,7 @@ def _equal(a: Array, b: Array) -> bool:
 def _of_panels(
     match: Match, packed: Array, table: Array, arch: str, func: relax.Function
 ) -> Match | None:
-    """The gather of a product's panels ``[panels, depth, nr]``; None where no kernel does it."""
+    """Gather of a product's panels ``[panels, depth, nr]``; None without such a kernel."""
     facts = {
         "axis": len(table), "depth": table.shape[1], "nr": packed.shape[2],
         "count": match.request.facts["count"],

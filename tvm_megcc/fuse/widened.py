@@ -1,4 +1,4 @@
-"""Which quantised weights become floats in a package, and why: for ``tvmc inspect``."""
+"""Reasons why quantised weights become floats in a package, for ``tvmc inspect``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.fuse.graph import Graph
-from tvm_megcc.fuse.matmul_wq import LAYOUTS, quantised
+from tvm_megcc.fuse.matmul_wq import quantised
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant
 from tvm_megcc.relax_tools.names import names_of
+from tvm_megcc.relax_tools.traits import MOVES
 
 
 def widened(mod: tvm.IRModule, kept: Collection[relax.Var]) -> dict[str, str]:
@@ -33,7 +34,7 @@ def widened(mod: tvm.IRModule, kept: Collection[relax.Var]) -> dict[str, str]:
 
 def _reason(graph: Graph, var: relax.Var) -> str:
     users = graph.users_of(var)
-    while len(users) == 1 and op_name(graph.values[users[0]]) in LAYOUTS:
+    while len(users) == 1 and op_name(graph.values[users[0]]) in MOVES:
         users = graph.users_of(users[0])
     if len(users) > 1:
         return "as more than one operator reads them"

@@ -1,4 +1,4 @@
-"""LegaliseRest: what no hand-written kernel took becomes fused TIR functions.
+"""LegaliseRest: operators that no hand-written kernel took become fused TIR functions.
 
 TVM's own legalisation and fusion, except that operators which only rename memory stay as they are
 for `ForwardMemory`.
@@ -15,6 +15,7 @@ from tvm_megcc.legalise.fuse_named import FuseNamed, set_apart
 from tvm_megcc.legalise.own_scans import OwnScans
 from tvm_megcc.legalise.sizes_first import SizesFirst
 from tvm_megcc.legalise.typed import typed
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 
 #: Left as Relax operators: `ForwardMemory` has turned every free one into a view.
@@ -31,53 +32,49 @@ OWN = {
 }
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.LegaliseRest")
-class LegaliseRest:
-    """TVM's own legalisation and fusion, under its CPU target."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        attrs = mod.attrs
-        with tvm.target.Target("llvm"):
-            mod = tvm.transform.Sequential(
-                [
-                    OwnScans(),
-                    relax.backend.DispatchSortScan(),
-                    relax.transform.LegalizeOps(typed(OWN), skip_ops=KEPT),
-                    relax.transform.AnnotateTIROpPattern(),
-                    ScalarsApart(),
-                    CastsApart(),
-                    FuseNamed(),
-                    relax.transform.FuseTIR(),
-                    relax.transform.DeadCodeElimination(),
-                    SizesFirst(),
-                ]
-            )(mod)
-        return mod.with_attrs(attrs) if attrs else mod
+@module_pass("tvm_megcc.LegaliseRest")
+def LegaliseRest(mod: tvm.IRModule) -> tvm.IRModule:
+    """Legalise and fuse operators as TVM does, with our own legalisers before its."""
+    attrs = mod.attrs
+    with tvm.target.Target("llvm"):
+        mod = tvm.transform.Sequential(
+            [
+                OwnScans(),
+                relax.backend.DispatchSortScan(),
+                relax.transform.LegalizeOps(typed(OWN), skip_ops=KEPT),
+                relax.transform.AnnotateTIROpPattern(),
+                ScalarsApart(),
+                CastsApart(),
+                FuseNamed(),
+                relax.transform.FuseTIR(),
+                relax.transform.DeadCodeElimination(),
+                SizesFirst(),
+            ]
+        )(mod)
+    return mod.with_attrs(attrs) if attrs else mod
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ScalarsApart")
-class ScalarsApart:
-    """A TIR function that takes some dims as arguments, as ``arange`` does, is fused with nothing.
+@module_pass("tvm_megcc.ScalarsApart")
+def ScalarsApart(mod: tvm.IRModule) -> tvm.IRModule:
+    """Keep TIR functions that take dims as arguments, such as ``arange``, out of fusion.
 
     FuseTIR (TVM 0.27) ends in an internal error (``VarRemapGet``) where one is fused with a tensor
     whose shape has another dim that stands in no operand's shape. That needs two dims, and
     functions that take different ones: behind a stride, where all sizes are computed of two dims,
     each function takes both, and these are fused.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        relax_functions = [f for f in mod.functions.values() if isinstance(f, relax.Function)]
-        dims = [[v for v in variables_of(f).values() if isinstance(v, tirx.Var)]
-                for f in relax_functions]  # fmt: skip
-        if all(len(found) < 2 for found in dims):
-            return mod
-        taken = {
-            gvar: frozenset(p.name for p in func.params if isinstance(p.ty, tvm.ir.PrimType))
-            for gvar, func in mod.functions_items()
-            if isinstance(func, tirx.PrimFunc)
-        }
-        every = frozenset().union(*taken.values())
-        alike = len(every) > 1
-        return set_apart(
-            mod, [gvar for gvar, dims in taken.items() if dims and not (alike and dims == every)]
-        )
+    relax_functions = [f for f in mod.functions.values() if isinstance(f, relax.Function)]
+    dims = [[v for v in variables_of(f).values() if isinstance(v, tirx.Var)]
+            for f in relax_functions]  # fmt: skip
+    if all(len(found) < 2 for found in dims):
+        return mod
+    taken = {
+        gvar: frozenset(p.name for p in func.params if isinstance(p.ty, tvm.ir.PrimType))
+        for gvar, func in mod.functions_items()
+        if isinstance(func, tirx.PrimFunc)
+    }
+    every = frozenset().union(*taken.values())
+    alike = len(every) > 1
+    return set_apart(
+        mod, [gvar for gvar, dims in taken.items() if dims and not (alike and dims == every)]
+    )

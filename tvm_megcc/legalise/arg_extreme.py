@@ -1,8 +1,7 @@
-"""How ``relax.argmax`` and ``relax.argmin`` become TIR here: from the first element on.
+"""TIR of ``relax.argmax`` and ``relax.argmin``, which begins with the first element.
 
-TVM's own begin with the lowest finite number at index -1, and leave that where a line holds nothing
-above it: only infinities, or no numbers. A NaN is the extreme, as it is what ``relax.max`` gives:
-ONNX says nothing of it, and numpy, of which `onnx.reference` is made, has it so.
+TVM's own begin with the lowest finite number at index -1, and keep it for a line of infinities or
+NaN alone. Here a NaN is the extreme, as for ``relax.max`` and in NumPy; ONNX does not define it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def _lines(x: te.Tensor, axis: int | None, keep: bool, largest: bool) -> te.Tens
 
 
 def _along(x: te.Tensor, axis: int, largest: bool) -> te.Tensor:
-    """The place of the first extreme element of each line along an axis, the first NaN if any."""
+    """Index of the first extreme of each line along an axis, or of its first NaN."""
     may_be_nan = "float" in str(x.dtype.dtype)
 
     def better(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""CastsApart: a value that a ``match_cast`` reads is seen by FuseOps to be read.
+"""CastsApart: FuseOps sees that a ``match_cast`` reads a value.
 
 Before: ``x = R.add(...); R.match_cast(x, ...); R.power(z, x)``. After: ``x = R.add(...); y =
 R.memory.ensure_zero_offset(x); R.match_cast(y, ...); R.power(z, x)``. TVM's FuseOps (0.27) does not
@@ -14,21 +14,19 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.fuse.graph import variables
-from tvm_megcc.relax_tools.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import module_pass, with_blocks
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CastsApart")
-class CastsApart:
-    """Casts are of variables, and a call that costs nothing is between these and others' reads."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return with_blocks(mod, _apart)
+@module_pass("tvm_megcc.CastsApart")
+def CastsApart(mod: tvm.IRModule) -> tvm.IRModule:
+    """Let every ``match_cast`` read a variable of its own, made by a call that costs nothing."""
+    return with_blocks(mod, _apart)
 
 
 def _apart(block: relax.BindingBlock) -> relax.BindingBlock:
     fields: set[relax.Var] = set()
     computed: set[relax.Var] = set()
-    read: set[relax.Var] = set()  # by something else than a cast
+    read: set[relax.Var] = set()  # other than by casts
     for binding in block.bindings:
         if isinstance(binding, relax.VarBinding):
             computed.add(binding.var)

@@ -1,4 +1,4 @@
-"""How ``relax.max``, ``relax.min`` and ``max_pool`` of floats become TIR here (see `extremes`)."""
+"""TIR of ``relax.max``, ``relax.min`` and ``max_pool`` of floats (see `extremes`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import tvm
 from tvm import relax, te, tirx, topi
 
+from tvm_megcc.relax_tools.calls import reduced_axes
 from tvm_megcc.relax_tools.extremes import extreme, none
 
 
 def _legalise(largest: bool, bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     x, keep = call.args[0], bool(call.attrs.keepdims)
-    rank = len(x.ty.shape.values)
-    given = call.attrs.axis
-    axes = list(range(rank)) if given is None else sorted(int(a) % rank for a in given)
+    axes = reduced_axes(call)
     hint = "max" if largest else "min"
     if "float" not in str(x.ty.dtype):
         function = topi.max if largest else topi.min
@@ -57,7 +56,7 @@ def _pooled(
     dilations: list[int],
     padding: list[int],
 ) -> te.Tensor:
-    """The largest of each window; what is outside of the image counts as none."""
+    """Largest element of each window within the image."""
     taps = [te.reduce_axis((0, size), name=f"k{k}") for k, size in enumerate(kernel)]
     shape = list(x.shape)
     for k, axis in enumerate(axes):

@@ -1,7 +1,7 @@
-"""How ``relax.full`` becomes TIR here: its value keeps its type.
+"""TIR of ``relax.full``, whose value keeps its type.
 
-TVM's own makes a number of Python of it, which is an f32 or an ``int64``: it takes none that these
-do not hold, or NaN.
+TVM's own makes a Python number of it, as f32 or ``int64``, and refuses NaN and what these cannot
+hold.
 """
 
 from __future__ import annotations

@@ -20,34 +20,31 @@ from tvm.ir import GenericConst
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.relax_tools.names import ANONYMOUS
+from tvm_megcc.relax_tools.rewriting import module_pass
 
 #: TVM's kind of a function that is fused with nothing (``OpPatternKind::kOpaque``).
 _OPAQUE = 8
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FuseNamed")
-class FuseNamed:
-    """FuseOps with names."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        numbers = _Numbers()
-        names = {
-            n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)
-        }
-        mod = _fused(mod)
-        found = list(numbers.bindings(mod))
-        taken = {var.name for var, _ in found}
-        renamed: dict[relax.Var, str] = {}
-        for var, number in found:
-            name = names.get(number)
-            if name is not None and name not in taken and ANONYMOUS.fullmatch(var.name):
-                renamed[var] = name
-                taken.add(name)
-        return _Renamer(mod, renamed).run() if renamed else mod
+@module_pass("tvm_megcc.FuseNamed")
+def FuseNamed(mod: tvm.IRModule) -> tvm.IRModule:
+    """Run FuseOps; each fused call keeps the name of the value that it computes."""
+    numbers = _Numbers()
+    names = {n: var.name for var, n in numbers.bindings(mod) if not ANONYMOUS.fullmatch(var.name)}
+    mod = _fused(mod)
+    found = list(numbers.bindings(mod))
+    taken = {var.name for var, _ in found}
+    renamed: dict[relax.Var, str] = {}
+    for var, number in found:
+        name = names.get(number)
+        if name is not None and name not in taken and ANONYMOUS.fullmatch(var.name):
+            renamed[var] = name
+            taken.add(name)
+    return _Renamer(mod, renamed).run() if renamed else mod
 
 
 def set_apart(mod: tvm.IRModule, names: Iterable[tvm.ir.GlobalVar]) -> tvm.IRModule:
-    """A module where these TIR functions are fused with nothing; the same one if there are none."""
+    """Mark these TIR functions of a module as never fused."""
     apart = {name: mod[name].with_attr("op_pattern", _OPAQUE) for name in names}
     if not apart:
         return mod
@@ -76,13 +73,13 @@ def _fused(mod: tvm.IRModule) -> tvm.IRModule:
 
 
 def _calls(func: relax.Function) -> Iterator[tuple[relax.Var, relax.Call]]:
-    """What a group binds to calls of TIR functions; the rest are items of tuples."""
+    """Variables and calls of the TIR functions of a group, without items of tuples."""
     for block in func.body.blocks:
         yield from ((b.var, b.value) for b in block.bindings if isinstance(b.value, relax.Call))
 
 
 def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str]:
-    """The TIR functions of a group that do not know a known size of a value inside it."""
+    """Names of a group's TIR functions with a variable for a known size of an inner value."""
     bound = {b.var for block in func.body.blocks for b in block.bindings}
     inside = bound - set(relax.analysis.free_vars(func.body.body))
     for var, call in _calls(func):
@@ -95,7 +92,7 @@ def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str
 
 
 def _is_wider(shape: Sequence[tvm.ir.Expr], ty: relax.Type) -> bool:
-    """Whether a buffer has any size where a tensor has a number."""
+    """Whether a buffer has a variable where a tensor has a number."""
     known = ty.shape.values if isinstance(ty, relax.TensorType) else ()
     return any(
         isinstance(have, tirx.IntImm) and not isinstance(dim, tirx.IntImm)
@@ -108,7 +105,7 @@ def _takes_dims(func: relax.Function | tirx.PrimFunc) -> bool:
 
 
 def _tells_twice(func: relax.Function) -> bool:
-    """Whether a group has some dims as parameters, and others in one for all of them."""
+    """Whether a group has some dims as parameters, and others within a shape parameter."""
     return _takes_dims(func) and any(isinstance(p.ty, relax.ShapeType) for p in func.params)
 
 
@@ -120,7 +117,7 @@ class _Numbers:
         self._mod: tvm.IRModule | None = None
 
     def bindings(self, mod: tvm.IRModule) -> Iterator[tuple[relax.Var, int]]:
-        """Each variable that a function binds, but for fused ones, and its number."""
+        """Variables bound in functions that are not fused, with their numbers."""
         self._mod = mod
         for gvar, func in mod.functions_items():
             if isinstance(func, relax.Function) and not _is_fused(func):

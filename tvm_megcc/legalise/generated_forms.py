@@ -1,9 +1,8 @@
-"""Which way of arranging its loops a generated kernel gets.
+"""Choice between the loop arrangements of a generated kernel.
 
-Without measuring it is the usual one, and no other is made. With it (`kernels.tuned`) a TIR
-function is a task like a call of a library's kernel: its facts are the C that is made of it as
-usual, the types and shapes of its buffers, and what its open dims are in its first call; the other
-calls of the function get the same kernel.
+Without measurements only the usual one is made. With them (`kernels.tuned`) a TIR function is a
+task like a call of a library's kernel. Its facts are its usual C, the types and shapes of its
+buffers, and the sizes of its dynamic dims in the first call; later calls get the same kernel.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tvm import tirx
 from tvm.ir import PrimType
@@ -41,10 +41,9 @@ class Form:
     kernel: GeneratedKernel
     knobs: Knobs
     attrs: tuple[str, ...]
-
-    @property
-    def stem(self) -> str:
-        return STEM
+    stem: ClassVar[str] = STEM
+    exact: ClassVar[bool] = True  # the knobs keep the order of sums
+    optimize: ClassVar[tuple[str, ...]] = OPTIMIZE
 
     @property
     def settings(self) -> tuple[tuple[str, int], ...]:
@@ -54,15 +53,6 @@ class Form:
     def candidate(self) -> str:
         return " ".join([STEM, *(f"{name}={value}" for name, value in self.settings)])
 
-    @property
-    def exact(self) -> bool:
-        """The knobs keep the order of sums."""
-        return True
-
-    @property
-    def optimize(self) -> tuple[str, ...]:
-        return OPTIMIZE
-
     def signature(self, facts: object) -> tuple[str, tuple[str, ...]]:
         return self.kernel.symbol, self.attrs
 
@@ -71,12 +61,12 @@ class Form:
 
 
 def nameless(kernel: GeneratedKernel) -> str:
-    """The C text without the symbol, which says where in a model it is."""
+    """C text without the symbol, which depends on the place in the model."""
     return kernel.source.replace(kernel.symbol, "kernel")
 
 
 def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size]) -> GeneratedKernel:
-    """The kernel of a TIR function, whose open dims are `dims` in its first call."""
+    """Kernel of a TIR function, whose dynamic dims are `dims` in its first call."""
     usual = emit_prim_func(func, prefix)
     known = tuned.current()
     if known is None:
@@ -104,7 +94,7 @@ def _facts(func: tirx.PrimFunc, usual: GeneratedKernel, dims: Sequence[Size]) ->
 def _forms(
     func: tirx.PrimFunc, prefix: str, usual: GeneratedKernel, attrs: tuple[str, ...]
 ) -> list[Form]:
-    """The different kernels that there are, the usual one first."""
+    """All different kernels of a function, the usual one first."""
     found = {nameless(usual): Form(usual, USUAL, attrs)}
     for knobs in CANDIDATES:
         kernel = emit_prim_func(func, prefix, knobs)

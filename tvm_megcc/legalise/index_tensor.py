@@ -1,4 +1,4 @@
-"""How ``relax.index_tensor`` becomes TIR here: its indices are the fields of their tuple.
+"""TIR of ``relax.index_tensor``, whose indices are the fields of their tuple.
 
 TVM's own binds ``(indices,)[0]``, which FuseOps puts into the function of what computes the
 indices; FuseTIR then ends in an internal error.

@@ -1,7 +1,7 @@
-"""How ``relax.quantize`` to integers becomes TIR here: NaN is the least value of the type.
+"""TIR of ``relax.quantize`` to integers, where NaN becomes the least value of the type.
 
-TVM's own clips NaN to NaN, of which a cast makes 0. ONNX says nothing of it; ONNX Runtime has the
-least value, and so has every other cast of NaN here.
+TVM's own clips NaN to NaN, which a cast turns into 0. ONNX does not define it; ONNX Runtime gives
+the least value, and so does every other cast of NaN here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _legalise(bb: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
 
 
 def _number(param: relax.Expr, divides: bool = False) -> tvm.ir.Expr | None:
-    """A constant without dims; not a 0 that divides, which TVM refuses in an expression."""
+    """A scalar constant as a number of TIR, except a divisor 0, which TVM refuses."""
     known = constant(param)
     if known is None or known.ndim or (divides and known == 0):
         return None
@@ -64,7 +64,7 @@ def _number(param: relax.Expr, divides: bool = False) -> tvm.ir.Expr | None:
 
 
 def _at(param: te.Tensor | tvm.ir.Expr, axis: int) -> Callable[[Sequence[Any]], tvm.ir.Expr]:
-    """A scale or zero point of each element, from one for all or one for each place of an axis."""
+    """Scale or zero point by index of an element, from one for all or one along `axis`."""
     if not isinstance(param, te.Tensor):
         return lambda at: param
     if all(isinstance(dim, tirx.IntImm) and dim.value == 1 for dim in param.shape):

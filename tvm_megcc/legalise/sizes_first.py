@@ -1,7 +1,7 @@
-"""SizesFirst: what uses a size comes after the ``match_cast`` that reads the size.
+"""SizesFirst: users of a size come after the ``match_cast`` that defines it.
 
 Before: ``z = cls.fused(R.shape([n])); R.match_cast(s, R.Shape([n]))``. After: the other way round.
-TVM's FuseOps puts a fused call where its operands are there, and a size is no operand of it.
+TVM's FuseOps puts a fused call after its operands, and a size is none of them.
 """
 
 from __future__ import annotations
@@ -11,22 +11,20 @@ from heapq import heappop, heappush
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.relax_tools.rewriting import with_blocks
+from tvm_megcc.relax_tools.rewriting import module_pass, with_blocks
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SizesFirst")
-class SizesFirst:
+@module_pass("tvm_megcc.SizesFirst")
+def SizesFirst(mod: tvm.IRModule) -> tvm.IRModule:
     """Sort the bindings of every block by the values and the sizes that they use.
 
     Bindings stay in their order where nothing else is needed.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        return with_blocks(mod, _sorted)
+    return with_blocks(mod, _sorted)
 
 
 def _sorted(block: relax.BindingBlock) -> relax.BindingBlock:
-    """The block itself where its bindings are in order."""
+    """Sort a block's bindings; return it unchanged if they are in order."""
     bindings = list(block.bindings)
     makers: dict[tvm.ir.Var, int] = {}
     for k, binding in enumerate(bindings):
@@ -61,13 +59,13 @@ def _alone(binding: relax.Binding) -> relax.Function:
 
 
 def _uses(binding: relax.Binding) -> list[tvm.ir.Var]:
-    """Values and sizes."""
+    """Variables of values and sizes that a binding uses."""
     func = _alone(binding)
     return [*relax.analysis.free_vars(func), *relax.analysis.free_symbolic_vars(func)]
 
 
 def _reads(binding: relax.Binding) -> list[tirx.Var]:
-    """The sizes that a ``match_cast`` gives their values: those that its operand's type lacks."""
+    """Sizes that a ``match_cast`` defines: those that its operand's type lacks."""
     if not isinstance(binding, relax.MatchCast):
         return []
     given = relax.Var("given", binding.value.ty)

@@ -1,9 +1,8 @@
-"""What becomes TIR has the element type that its operator has.
+"""TIR of operators has the element type of the call.
 
-TVM's legalisers compute in whatever type their operands have together, or sums and counts: of an
-image in f16 and a grid in f32 `topi.image.grid_sample` makes f32, of an average of i32 there is an
-i64. What reads such a result, or the model's user, would take its bytes for other numbers: it is
-cast to the type that the call has.
+TVM's legalisers compute in a common type of their operands, or in that of sums and counts:
+`topi.image.grid_sample` of an f16 image and an f32 grid gives f32, an average of i32 gives i64.
+Readers would take these bytes for other numbers, so such results are cast to the call's type.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ Legaliser: TypeAlias = Callable[[relax.BlockBuilder, relax.Call], relax.Expr]
 
 @cache
 def _tvms() -> dict[str, Legaliser]:
-    """TVM's own, by the operator's name."""
+    """TVM's own legalisers, by the operator's name."""
     names = [name for name in tvm.ir.Op.list_op_names() if name.startswith("relax.")]
     found = {name: tvm.ir.Op.get(name).get_attr("FLegalize") for name in names}
     return {name: function for name, function in found.items() if function is not None}
 
 
 def typed(own: Mapping[str, Legaliser]) -> dict[str, Legaliser]:
-    """TVM's legalisers and our `own`, for `relax.transform.LegalizeOps`, with the calls' types."""
+    """Legalisers of TVM and `own` ones, for ``LegalizeOps``; results have the calls' types."""
     return {name: _typed(function) for name, function in {**_tvms(), **own}.items()}
 
 
@@ -44,7 +43,7 @@ def _typed(function: Legaliser) -> Legaliser:
 
 
 def _is_like(found: relax.Type, wanted: relax.Type) -> bool:
-    """Whether tensors, or those of tuples, have the same element types."""
+    """Whether two tensors or tuples have the same element types."""
     if isinstance(wanted, relax.TupleType):
         return all(map(_is_like, found.fields, wanted.fields))
     return str(found.dtype) == str(wanted.dtype)

@@ -1,7 +1,7 @@
-"""Branches and loops -> steps: what `relax_tools.control_flow` calls becomes part of the program.
+"""Lowering of branches and loops: functions of `relax_tools.control_flow` become steps.
 
-Enters: what a call does, and its operands. Leaves: the steps of the functions that it calls,
-between `If`, `Else`, `Loop` and `End`, and copies to where the results and states live.
+Enters: the region of a call, and its operands. Leaves: the steps of the callees between `If`,
+`Else`, `Loop` and `End`, and copies to the tensors of results and states.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tvm_megcc.relax_tools.exprs import dtype_name, shape_of
 def lower_region(
     program: Growing, region: Region, values: Sequence[Value], var: relax.Var
 ) -> Value:
-    """The value of a call that chooses or repeats; its steps are added to the program."""
+    """Add the steps of a call that chooses or repeats; return its value."""
     if isinstance(region, Branches):
         return _If(program, var.name).lower(region, values)
     return _Loop(program, var, region).lower(values)
 
 
 class _If:
-    """Both branches, each of which leaves its results where the other one does."""
+    """Both branches, which leave their results in the same tensors."""
 
     def __init__(self, program: Growing, name: str) -> None:
         self.program, self.name = program, name
@@ -54,7 +54,7 @@ class _If:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _result(self, number: int, then: int, other: int, ends: list[list[Step]]) -> int:
-        """The tensor that holds result `number` after either branch."""
+        """Tensor of result `number` after either branch."""
         if then == other:
             return then
         program = self.program
@@ -72,7 +72,7 @@ class _If:
                 shape.append(pair[0])
                 continue
             high = max(bounds(size)[1] for size in pair)
-            low = max(min(bounds(size)[0] for size in pair), 0)  # it may be no more than a dim is
+            low = max(min(bounds(size)[0] for size in pair), 0)  # a dim is not negative
             symbol = program.fresh(
                 Symbol(
                     f"{self.name}.{number}.{axis}",
@@ -93,7 +93,7 @@ class _If:
 
 
 class _Loop:
-    """The body, between copies of the states: a counter says how often it has been run."""
+    """A body between copies of the states, with a counter of iterations."""
 
     def __init__(self, program: Growing, var: relax.Var, region: Iterations) -> None:
         self.program, self.name, self.region = program, var.name, region
@@ -109,7 +109,7 @@ class _Loop:
         wholes = [single(next(given)) for _ in range(region.rows)]
         stays = list(given)
         body = program.mod[region.body]
-        # What says the outputs' lengths alone is no parameter of the body.
+        # The shape with lengths of outputs is no parameter of the body.
         stays = stays[: len(body.params) - 1 - len(initial) - len(wholes)]
         counter = program.new_tensor(f"{self.name}.counter", "i64", ())
         self._copy(counter, program.constant(np.array(0, np.int64)))
@@ -159,7 +159,7 @@ class _Loop:
         self.program.calls.append(Copy(target, source, name=self.name, **options))
 
     def _apart(self, states: Sequence[_State], news: Sequence[int]) -> list[int]:
-        """The new states, none of which lies where another one is about to be written."""
+        """Copy new states that lie where another state is about to be written."""
         program = self.program
         written = {program.tensors[s.held].location for s in states}
         homes = {(at.space, at.index) for at in written}
@@ -175,10 +175,10 @@ class _Loop:
 
 
 class _State:
-    """A value that an iteration leaves to the next one.
+    """A value that an iteration passes to the next one.
 
-    One whose size changes has two places: ``held`` gets the new value while the sizes of the old
-    one still stand, and gives it to ``tensor``, which the body reads, when they have been set anew.
+    A state of changing size has two tensors: ``held`` gets the new value while the old sizes are
+    valid. Once the new ones are set, it is copied to ``tensor``, which the body reads.
     """
 
     def __init__(self, program: Growing, param: relax.Var, initial: int) -> None:
@@ -203,13 +203,13 @@ class _State:
         self.update(initial)
 
     def enter(self) -> None:
-        """What is done when an iteration begins."""
+        """Add the steps at the start of an iteration."""
         if self.changing:
             self.program.let(self.changing, [of(s) for s in self.next], self.name)
             self.program.calls.append(Copy(self.tensor, self.held, name=self.name))
 
     def update(self, new: int) -> None:
-        """What is done with a new value."""
+        """Add the steps that store a new value."""
         if self.changing:
             shape = self.program.tensors[new].shape
             self.program.let(self.next, [shape[axis] for axis in self.axes], self.name)

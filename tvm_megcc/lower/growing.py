@@ -1,4 +1,4 @@
-"""A program while it grows: what the walk over bindings, branches and loops all add to."""
+"""A program under construction, to which bindings, branches and loops add."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ from tvm_megcc.relax_tools.shape_exprs import symbols_of
 
 @dataclass(frozen=True, slots=True)
 class ShapeOf:
-    """The shape whose dims are the elements of a tensor."""
+    """A shape whose dims are the elements of a tensor."""
 
     tensor: int
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """A shape of sizes that are known."""
+    """A shape of known sizes."""
 
     sizes: tuple[Size, ...]
 
 
-#: A tensor id, the ids of a tuple's fields, or a shape: that is read from a tensor, or is known.
+#: A tensor id, the ids of a tuple's fields, or a shape, read from a tensor or known.
 Value = int | tuple["Value", ...] | ShapeOf | Sizes
 
 
 def single(value: Value) -> int:
-    """The tensor that a value is."""
+    """Tensor id of a value that is one tensor."""
     assert isinstance(value, int)
     return value
 
 
 @dataclass
 class Growing(ABC):
-    """A program while it grows: its parts, and the sizes that are known at the step to come.
+    """A program under construction: its parts, and the sizes known at the next step.
 
     Attributes
     ----------
     shared : dict
-        Weights of other functions of the module by their bytes.
+        Weights of all functions of the module by their bytes.
     """
 
     mod: tvm.IRModule
@@ -65,11 +65,11 @@ class Growing(ABC):
     requirements: dict[tuple[Size, Size], Requirement] = field(default_factory=dict)
     #: The symbols of the inputs.
     given: frozenset[Symbol] = field(init=False, default=frozenset())
-    #: Where each of them stands first: words for messages.
+    #: First place of each of these in the inputs, for messages.
     places: dict[Symbol, str] = field(init=False, default_factory=dict)
-    #: How many branches and bodies the step to come stands in.
+    #: Number of branches and loops around the next step.
     regions: int = field(init=False, default=0)
-    #: What is known of the dims of the function at hand, and what dims are known to be.
+    #: Symbols or known sizes of the dims of the function at hand.
     scope: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _renamed: dict[str, Symbol | Size] = field(init=False, default_factory=dict)
     _weight_ids: dict[Bytes, int] = field(init=False, default_factory=dict)
@@ -80,11 +80,11 @@ class Growing(ABC):
 
     @abstractmethod
     def inlined(self, name: str, values: Sequence[Value]) -> Value:
-        """The steps of a function for these arguments, and its result."""
+        """Add the steps of a function for these arguments; return its result."""
 
     @contextmanager
     def symbols_of(self, func: relax.Function) -> Iterator[None]:
-        """The dims of a function, of this one or one that it calls, as long as the block runs."""
+        """Use the dims of a function, this one or a callee, within a ``with`` block."""
         outside, self.scope = self.scope, {**symbols_of(func), **self._renamed}
         try:
             yield
@@ -92,11 +92,11 @@ class Growing(ABC):
             self.scope = outside
 
     def rename(self, name: str, known: Symbol | Size) -> None:
-        """Let a dim of the function at hand be a size that is known already."""
+        """Let a dim of the function at hand be a known size."""
         self._renamed[name] = self.scope[name] = known
 
     def fresh(self, symbol: Symbol) -> Symbol:
-        """A symbol that is set during the run; with another name where its own one is taken."""
+        """Add a symbol that is set during the run, under another name if its own is taken."""
         names = {s.name for s in self.symbols}
         taken = (f"{symbol.name}{k or ''}" for k in range(len(names) + 1))
         found = replace(symbol, name=next(n for n in taken if n not in names))
@@ -104,15 +104,15 @@ class Growing(ABC):
         return found
 
     def let(self, names: Sequence[Symbol], sizes: Sequence[Size], name: str) -> None:
-        """Symbols that take these sizes from here on."""
+        """Add a step that sets symbols to these sizes."""
         self.symbols += [s for s in names if s not in self.symbols]
         numbers = tuple(self.symbols.index(s) for s in names)
         self.calls.append(Let(numbers, tuple(sizes), name))
 
     def name_size(self, symbol: Symbol, size: Size, name: str) -> None:
-        """Let a new symbol be a size: computed with the shapes, or where the step to come stands.
+        """Let a new symbol be a size, computed with the shapes or before the next step.
 
-        In a branch it is computed there, as the branch may not be one for the shapes at hand.
+        In a branch it is computed there, as the branch may not be for the shapes at hand.
         """
         if isinstance(size, int) or (not self.regions and symbols(size) <= self.given):
             self.rename(symbol.name, size)
@@ -120,18 +120,18 @@ class Growing(ABC):
             self.let([symbol], [size], name)
 
     def check_read(self, sizes: Iterable[Size], name: str) -> None:
-        """See that every size has its value where the next step stands."""
+        """Check that every size is known at the next step."""
         for size in sizes:
             for symbol in symbols(size):
                 assert symbol in self.symbols, f"{name} needs the size {symbol} before it is read"
 
     def require(self, a: Size, b: Size, name: str) -> Size:
-        """See that two sizes are equal: when the shapes are set, or where a region is run.
+        """Require two sizes to be equal, when the shapes are set or a region is run.
 
         Returns
         -------
         Size
-            Both, known only where they are equal.
+            The common size.
         """
         same = compare("eq", a, b)
         if same == 1:
@@ -144,31 +144,32 @@ class Growing(ABC):
                 )
             self.requirement(a, b, name)
             return b
-        # A region may not be run with these shapes: then nothing has to fit in it.
+        # A region may not be run with these shapes; then its sizes need not fit.
         symbol = self.fresh(Symbol(f"{name}.size"))
         self.let([symbol], [a], name)
         self.requirement(of(symbol), b, name)
         return of(symbol)
 
     def _from(self, *sizes: Size) -> str:
-        """Which dims of the inputs some sizes follow from, for a message."""
+        """Part of a message that lists the input dims from which sizes follow."""
         found = sorted(self.places[s] for d in sizes for s in symbols(d) if s in self.places)
         return f" (from {', '.join(dict.fromkeys(found))})" if found else ""
 
     def requirement(self, a: Size, b: Size, name: str) -> None:
-        """Let a run with these shapes end where two sizes are not equal."""
+        """End runs with shapes for which two sizes differ."""
         self.requirements.setdefault((a, b), Requirement(a, b, name))
 
     def new_tensor(self, name: str, dtype: str, shape: tuple[Size, ...]) -> int:
-        """A tensor with a storage of its own."""
-        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._new_storage())))
+        """Add a tensor with a storage of its own."""
+        self.tensors.append(Tensor(name, dtype, shape, Location("arena", self._storages)))
+        self._storages += 1
         return len(self.tensors) - 1
 
     def movable(self, tensor: int, sizes: Iterable[Size], name: str) -> int:
-        """The tensor, or a copy of it where it is constant and gets sizes that a run decides.
+        """The tensor, or a copy of a constant one that gets sizes known only during a run.
 
-        What an image has in its weights it has under a fixed shape. Constants come here as what
-        both branches of an If give, or as what a function is called with.
+        Weights of an image have a fixed shape. Constants come here as results of both branches of
+        an If, or as arguments of a function.
         """
         known = self.tensors[tensor]
         if known.location.space != "weight" or all(isinstance(size, int) for size in sizes):
@@ -178,12 +179,8 @@ class Growing(ABC):
         return copy
 
     def constant(self, array: np.ndarray) -> int:
-        """A tensor of constant bytes."""
+        """Add a constant tensor."""
         return self.constant_of(make_constant(array))
-
-    def _new_storage(self) -> int:
-        self._storages += 1
-        return self._storages - 1
 
     def constant_of(self, expr: GenericConst) -> int:
         array = array_of(expr)

@@ -1,7 +1,4 @@
-"""The bindings of a function, one after another, become tensors and steps.
-
-Calls stay in the order of the bindings.
-"""
+"""Lowering of a function's bindings to tensors and steps, in order."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def lower(
     input_dtypes: Sequence[str] = (),
     output_dtypes: Sequence[str] = (),
 ) -> Program:
-    """Flatten a function of a materialised module.
+    """Flatten a function of a materialised module to a `Program`.
 
     Parameters
     ----------
@@ -100,7 +97,7 @@ def lower(
 
 
 def symbols_in(shapes: Iterable[tuple[Size, ...]]) -> tuple[Symbol, ...]:
-    """The symbols of some shapes, in order of appearance."""
+    """Symbols of shapes, in order of appearance."""
     found: dict[Symbol, None] = {}
     for shape in shapes:
         for dim in shape:
@@ -115,9 +112,9 @@ def _flat(value: Value) -> list[int]:
 
 @dataclass
 class Lowering(Growing):
-    """The walk over a function's bindings."""
+    """Lowers the bindings of functions."""
 
-    #: What the module's calls are of, by symbol.
+    #: The module's kernels by symbol.
     _known: dict[str, Kernel] = field(init=False)
     _values: dict[relax.Var, Value] = field(init=False, default_factory=dict)
 
@@ -131,7 +128,7 @@ class Lowering(Growing):
         return tensor
 
     def body(self, func: relax.Function) -> Value:
-        """The steps of a function whose parameters have their values, and its result."""
+        """Add the steps of a function whose parameters have values; return its result."""
         for block in func.body.blocks:
             for binding in block.bindings:
                 self.bind(binding)
@@ -154,7 +151,7 @@ class Lowering(Growing):
             self._values[binding.var] = self._expr(binding.value, binding.var)
 
     def _match_cast(self, binding: relax.MatchCast) -> Value:
-        """The same bytes under a shape that the model needs them to have."""
+        """The same bytes under the shape that the model requires."""
         value, shape = self._expr(binding.value, binding.var), shape_of(binding.var, self.scope)
         if isinstance(value, ShapeOf):
             return self._load(value, binding)
@@ -188,7 +185,7 @@ class Lowering(Growing):
         return len(self.tensors) - 1
 
     def _load(self, shape: ShapeOf, binding: relax.MatchCast) -> Value:
-        """Dims that are read from data during the run."""
+        """Add a step that reads dims from data."""
         numbers = []
         for k, dim in enumerate(binding.ty.values):
             symbol = symbol_of(str(dim.name), self.scope) if isinstance(dim, tvm.ir.Var) else None
@@ -204,7 +201,7 @@ class Lowering(Growing):
         return shape
 
     def value(self, expr: relax.Expr) -> Value:
-        """The value of a leaf: a variable, a constant, or a tuple of them."""
+        """Value of a variable, a constant, or a tuple of these."""
         if isinstance(expr, relax.Var):
             return self._values[expr]
         if isinstance(expr, GenericConst):
@@ -277,7 +274,7 @@ class Lowering(Growing):
         return len(self.tensors) - 1
 
     def _checked(self, check: Checked, var: relax.Var) -> Value:
-        """The value itself, as another tensor: what reads it reads it after the check."""
+        """The value as another tensor, whose readers come after the check."""
         value, condition = self.value(check.value), single(self.value(check.holds))
         assert self.tensors[condition].nbytes == 1, check
         self.calls.append(Check(condition, check.node))

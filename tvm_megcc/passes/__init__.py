@@ -59,7 +59,7 @@ raising.register()
 def stages(
     arch: str, entries: Sequence[str] | None = None, preference: Preference = DEFAULT
 ) -> dict[str, tvm.ir.transform.Pass]:
-    """Stage name -> pass, in order.
+    """Passes of the pipeline by the name of their stage, in the order in which they run.
 
     Parameters
     ----------
@@ -115,5 +115,5 @@ def stages(
 
 
 def pipeline(arch: str) -> tvm.ir.transform.Pass:
-    """All stages as one pass for `arch` (``portable``, ``arm64``, ``armv7``, ``x86``)."""
+    """Make one pass of all stages for `arch` (``portable``, ``arm64``, ``armv7``, ``x86``)."""
     return tvm.transform.Sequential(list(stages(arch).values()), name="tvm_megcc")

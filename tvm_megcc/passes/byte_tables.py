@@ -1,10 +1,9 @@
-"""ByteTables: a function of one tensor of 8 bits that gives 8 bits is a table of 256 of them.
+"""ByteTables: an elementwise function from 8 bits to 8 bits becomes a table of 256 bytes.
 
     quantize(sigmoid(dequantize(x, sx, zx)), sy, zy)  ->  take(table, astype(x, i32) + 128)
 
-whatever stands between, if it is elementwise, of constants of one element, and of this tensor
-alone. The table is computed here, in f32 as ONNX says it, with NumPy. `tvm_megcc.fuse.lut` knows
-the form.
+for any elementwise operators between, of this tensor and one-element constants. NumPy computes the
+table in f32, as ONNX defines it. `tvm_megcc.fuse.lut` matches the result.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from tvm.ir import GenericConst
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import dtype_of, make_constant, step_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Evaluate = Callable[..., Array]
 
 
 def _rounded(function: Evaluate) -> Evaluate:
-    """A function that NumPy has not correctly rounded: in f64."""
+    """Evaluate in f64 a function that NumPy does not round correctly in f32."""
     return lambda call, x: function(x.astype(np.float64)).astype(np.float32)
 
 
@@ -50,41 +49,34 @@ def _plain(function: Evaluate) -> Evaluate:
     return lambda call, *xs: function(*xs)
 
 
+#: Operators that NumPy has under the same name, correctly rounded.
+_SAME_IN_NUMPY = (
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "sqrt",
+    "floor", "ceil", "square",
+)  # fmt: skip
 #: Operators of f32 of which tables are made.
 _EVALUATE: dict[str, Evaluate] = {
-    "relax.add": _plain(np.add),
-    "relax.subtract": _plain(np.subtract),
-    "relax.multiply": _plain(np.multiply),
-    "relax.divide": _plain(np.divide),
-    "relax.maximum": _plain(np.maximum),
-    "relax.minimum": _plain(np.minimum),
-    "relax.negative": _plain(np.negative),
-    "relax.abs": _plain(np.abs),
-    "relax.sqrt": _plain(np.sqrt),
-    "relax.floor": _plain(np.floor),
-    "relax.ceil": _plain(np.ceil),
-    "relax.square": _plain(np.square),
+    **{f"relax.{name}": _plain(getattr(np, name)) for name in _SAME_IN_NUMPY},
     "relax.nn.relu": _plain(lambda x: np.maximum(x, np.float32(0))),
     "relax.nn.leakyrelu": _leaky,
     "relax.clip": _clip,
-    "relax.exp": _rounded(np.exp),
-    "relax.log": _rounded(np.log),
-    "relax.tanh": _rounded(np.tanh),
+    **{f"relax.{name}": _rounded(getattr(np, name)) for name in ("exp", "log", "tanh")},
     "relax.sigmoid": _rounded(_sigmoid),
     "relax.nn.silu": _rounded(lambda x: x * _sigmoid(x)),
 }
 
 
 class _NoTableError(Exception):
-    """Something on the way is not of one tensor of 8 bits, or not known here."""
+    """An operator is unknown here, or reads more than one 8-bit tensor."""
 
 
 @rewriting_pass("tvm_megcc.ByteTables", clean=True)
 class ByteTables(Rewriter):
-    """See the module's docstring."""
+    """Replace elementwise functions of one 8-bit tensor by a table of 256 bytes."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) != "relax.quantize" or dtype_of(call) not in EIGHT_BITS:
+    @on("relax.quantize")
+    def _table(self, call: relax.Call) -> relax.Expr:
+        if dtype_of(call) not in EIGHT_BITS:
             return call
         try:
             found = _Chain(partial(bound, self))
@@ -97,12 +89,12 @@ class ByteTables(Rewriter):
             return call
         place = relax.op.astype(raw, "int32")
         if dtype_of(raw) == "i8":
-            place = relax.op.add(self.builder_.emit(place), make_constant(np.array(128, np.int32)))
-        return relax.op.take(make_constant(table), self.builder_.emit(place), axis=0)
+            place = relax.op.add(self.emit(place), make_constant(np.array(128, np.int32)))
+        return relax.op.take(make_constant(table), self.emit(place), axis=0)
 
 
 class _Chain:
-    """What stands between a ``quantize`` and the one tensor of 8 bits that it is a function of."""
+    """The operators between a ``quantize`` and the only 8-bit tensor that it depends on."""
 
     def __init__(self, value_of: Callable[[relax.Expr], relax.Expr]) -> None:
         self.value_of = value_of
@@ -110,7 +102,7 @@ class _Chain:
         self.known: dict[relax.Expr, Array] = {}
 
     def values(self, expr: relax.Expr) -> Array:
-        """Of an expression for each of the 256 bytes, the least number first."""
+        """Values of an expression for each of the 256 bytes, the least number first."""
         if expr not in self.known:
             self.known[expr] = self._computed(expr)
         return self.known[expr]
@@ -128,9 +120,7 @@ class _Chain:
         if name not in _EVALUATE or dtype_of(value) != "f32":
             raise _NoTableError
         tensors = [a for a in value.args if isinstance(a.ty, relax.TensorType)]
-        with np.errstate(all="ignore"):
-            found: Array = _EVALUATE[name](value, *map(self.values, tensors))
-        return found
+        return _EVALUATE[name](value, *map(self.values, tensors))
 
     def _dequantised(self, call: relax.Call) -> Array:
         raw = call.args[0]
@@ -143,8 +133,7 @@ class _Chain:
             raise _NoTableError
         info = np.iinfo(numpy_dtype(dtype_of(raw)))
         integers = np.arange(info.min, info.max + 1) - zero
-        with np.errstate(all="ignore"):
-            found: Array = integers.astype(np.float32) * scale
+        found: Array = integers.astype(np.float32) * scale
         return found
 
 
@@ -153,8 +142,7 @@ def _quantised(real: Array, call: relax.Call) -> Array:
     if step is None or real.shape != (256,):
         raise _NoTableError
     scale, zero = step
-    with np.errstate(all="ignore"):
-        steps = np.rint(real / scale).astype(np.float64) + zero
+    steps = np.rint(real / scale).astype(np.float64) + zero
     if not np.isfinite(steps).all():
         raise _NoTableError
     dtype = numpy_dtype(dtype_of(call))

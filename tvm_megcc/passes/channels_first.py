@@ -1,4 +1,4 @@
-"""ChannelsFirst: whatever layouts a model has, the passes up to ChannelsLast read NCHW and OIHW.
+"""ChannelsFirst: operators of any layout become NCHW and OIHW, for the passes up to ChannelsLast.
 
     conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO")
       ->  permute_dims(conv2d(permute_dims(x), permute_dims(w)))
@@ -19,29 +19,28 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions
 from tvm_megcc.relax_tools.permuted import with_layouts
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import BROADCAST, UNARY, named
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.ChannelsFirst")
-class ChannelsFirst:
-    """Rewrite a module that has an operator of another layout; see the module's docstring."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        functions = [func for _, func in plain_functions(mod)]
-        calls = [expr for func in functions for expr in expressions(func)]
-        if all(layouts_of(call) == channels_first(call) for call in calls):
-            return mod
-        turned = [_turned(func) for func in functions]
-        return with_layouts(mod, channels_first, {k: v for rows in turned for k, v in rows.items()})
+@module_pass("tvm_megcc.ChannelsFirst")
+def ChannelsFirst(mod: tvm.IRModule) -> tvm.IRModule:
+    """Bring operators of other layouts to NCHW and OIHW."""
+    functions = [func for _, func in plain_functions(mod)]
+    calls = [expr for func in functions for expr in expressions(func)]
+    if all(layouts_of(call) == channels_first(call) for call in calls):
+        return mod
+    turned = [_turned(func) for func in functions]
+    return with_layouts(mod, channels_first, {k: v for rows in turned for k, v in rows.items()})
 
 
-#: Operators beside `UNARY` and `BROADCAST` that compute element by element of their first operand.
+#: Further operators that compute element by element of their first operand.
 _ELEMENTWISE = named("quantize dequantize nn.pad nn.prelu nn.batch_norm")
 
 
 def _turned(func: relax.Function) -> dict[relax.Var, tuple[int, ...]]:
-    """What the values in front of operators of other layouts are computed from, and its axes."""
+    """Values from which elementwise operators lead to another layout, and their axes in it."""
     values = relax.analysis.get_var2val(func)
     found: dict[relax.Var, tuple[int, ...]] = {}
     seen: set[relax.Var] = set()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import tvm
 from tvm import relax, tirx
@@ -23,7 +23,7 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import dtype_of, known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernels_of, with_kernels
-from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
+from tvm_megcc.relax_tools.rewriting import module_pass, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import (
     Symbols,
     size_of,
@@ -32,7 +32,7 @@ from tvm_megcc.relax_tools.shape_exprs import (
     variables_of,
 )
 
-#: Words of C and names of ours, which no function of a user can have.
+#: Keywords of C, which no function can be named by.
 _TAKEN = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if "
     "inline int long main register restrict return short signed sizeof static struct switch "
@@ -40,41 +40,35 @@ _TAKEN = frozenset(
 )
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CallExterns")
-class CallExterns:
-    """See the module's docstring.
+@module_pass("tvm_megcc.CallExterns")
+def CallExterns(mod: tvm.IRModule) -> tvm.IRModule:
+    """Replace calls of the user's C functions by calls of kernels that call them.
 
     Raises
     ------
     UnsupportedError
-        A function's name is none in C, or an argument is neither a tensor nor integers.
+        A function's name is not valid in C, or an argument is neither a tensor nor integers.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        known = kernels_of(mod)
-        made: dict[str, Kernel] = {}
-        functions = {}
-        for gvar, func in plain_functions(mod):
-            caller = _Caller(mod, set(known), variables_of(func), symbols_of(func), made)
-            functions[gvar] = changed(func, caller.block)
-        mod = with_functions(mod, functions)
-        return with_kernels(mod, made.values()) if made else mod
+    known = set(kernels_of(mod))
+    made: dict[str, Kernel] = {}
+    functions = {}
+    for gvar, func in plain_functions(mod):
+        caller = _Caller(known, variables_of(func), symbols_of(func), made)
+        functions[gvar] = with_calls(mod, func, caller.kernel_call)
+    mod = with_functions(mod, functions)
+    return with_kernels(mod, made.values()) if made else mod
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Caller:
-    """The calls of one function."""
+    """Makes the calls of one Relax function."""
 
-    mod: tvm.IRModule
     known: set[str]
     variables: dict[str, tirx.Var]
     symbols: Symbols
-    made: dict[str, Kernel] = field(default_factory=dict)
+    made: dict[str, Kernel]
 
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        return with_calls(self.mod, block, self._call)
-
-    def _call(self, call: relax.Call, where: str) -> relax.Call | None:
+    def kernel_call(self, call: relax.Call, where: str) -> relax.Call | None:
         if op_name(call) != "relax.call_dps_packed":
             return None
         name = str(call.args[0].global_symbol)
@@ -102,7 +96,7 @@ class _Caller:
     def _arguments(
         self, given: Sequence[relax.Expr], name: str, where: str
     ) -> tuple[list[relax.Expr], list[Size]]:
-        """The tensors of a call, and its integers one after another."""
+        """Tensors of a call, and all its integers in order."""
         tensors: list[relax.Expr] = []
         integers: list[Size] = []
         for argument in given:
@@ -123,7 +117,7 @@ class _Caller:
 
 
 def _kernel(name: str, rows: Sequence[tuple[str, int]]) -> Kernel:
-    """The kernel that calls a function with tensors of these types and ranks."""
+    """Kernel that calls the function `name` with tensors of these types and ranks."""
     told = hashlib.sha256(repr(rows).encode()).hexdigest()[:10]
     symbol = f"megcc_extern_{name}_{told}"
     tensors, at = [], 0
@@ -146,5 +140,5 @@ def _kernel(name: str, rows: Sequence[tuple[str, int]]) -> Kernel:
 
 
 def _attr(at: int) -> str:
-    """Where a tensor's dims are; a call without attributes has no address to add to."""
+    """C expression of an attribute's address; the first one has none to add to."""
     return f"attr + {at}" if at else "attr"

@@ -12,25 +12,20 @@ from math import prod
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.widened import widened
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
-from tvm_megcc.relax_tools.rewriting import cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols
-from tvm_megcc.relax_tools.traits import RESHAPES
+from tvm_megcc.relax_tools.moved_constants import moved
+from tvm_megcc.relax_tools.rewriting import Keeping, bound, cleaned, module_pass, on, rewritten
+from tvm_megcc.relax_tools.traits import MOVES
 from tvm_megcc.relax_tools.work_attributes import with_widened
 
 #: A folded constant larger than this is not made (broadcasts can explode).
 MAX_BYTES = 64 << 20
-
-
-def _permute(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    axes = call.attrs.axes
-    return np.transpose(x, None if axes is None else [int(a) for a in axes])
 
 
 def _cast(call: relax.Call, x: np.ndarray) -> np.ndarray:
@@ -46,15 +41,6 @@ def _concat(call: relax.Call, *xs: np.ndarray) -> np.ndarray:
     )
 
 
-def _slice(call: relax.Call, x: np.ndarray) -> np.ndarray:
-    axes, *bounds = ([int(v.value) for v in arg.fields] for arg in call.args[1:])
-    begin, end, *steps = bounds
-    where = [slice(None)] * x.ndim
-    for k, axis in enumerate(axes):
-        where[axis] = slice(begin[k], end[k], steps[0][k] if steps else 1)
-    return x[tuple(where)]
-
-
 def _dequantize(call: relax.Call, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> np.ndarray:
     spread = [1] * x.ndim
     if scale.size > 1:
@@ -68,96 +54,68 @@ def _plain(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     return lambda call, *xs: function(*xs)
 
 
+#: Operators that NumPy has under the same name.
+_SAME_IN_NUMPY = (
+    "add", "subtract", "multiply", "negative", "sqrt", "maximum", "minimum", "less", "where",
+)  # fmt: skip
 _FOLD: dict[str, Callable[..., np.ndarray]] = {
-    "relax.permute_dims": _permute,
     "relax.astype": _cast,
     "relax.concat": _concat,
-    "relax.strided_slice": _slice,
     "relax.dequantize": _dequantize,
-    "relax.add": _plain(np.add),
-    "relax.subtract": _plain(np.subtract),
-    "relax.multiply": _plain(np.multiply),
-    "relax.negative": _plain(np.negative),
-    "relax.sqrt": _plain(np.sqrt),
-    "relax.maximum": _plain(np.maximum),
-    "relax.minimum": _plain(np.minimum),
-    "relax.less": _plain(np.less),
-    "relax.where": _plain(np.where),
-}
-
-#: What an operand becomes that takes the result's shape.
-_SHAPED: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
-    **dict.fromkeys(RESHAPES, np.reshape),
-    "relax.broadcast_to": np.broadcast_to,
+    **{f"relax.{name}": _plain(getattr(np, name)) for name in _SAME_IN_NUMPY},
 }
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldConstants")
-class FoldConstants:
-    """Fold until nothing changes any more, then drop what became unused.
+@module_pass("tvm_megcc.FoldConstants")
+def FoldConstants(mod: tvm.IRModule, keep_weights: bool = False) -> tvm.IRModule:
+    """Replace calls of constants by their values, then drop dead code.
 
     Parameters
     ----------
     keep_weights : bool
-        Weights of products that are quantised stay so, for `WidenWeights` to decide about.
+        Keep quantised weights of products quantised; `WidenWeights` decides about them.
     """
-
-    def __init__(self, keep_weights: bool = False) -> None:
-        self.keep_weights = keep_weights
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        if not self.keep_weights:
-            return folded(mod)
-        functions = [func for _, func in plain_functions(mod)]
-        kept = set().union(*map(matmul_wq.weights, functions))
-        return with_widened(folded(mod, kept), widened(mod, kept))
+    if not keep_weights:
+        return folded(mod)
+    functions = [func for _, func in plain_functions(mod)]
+    kept = set().union(*map(matmul_wq.weights, functions))
+    return with_widened(folded(mod, kept), widened(mod, kept))
 
 
 def folded(mod: tvm.IRModule, kept: Collection[relax.Var] = ()) -> tvm.IRModule:
-    """`mod` with what can be folded, the values that are `kept` excepted."""
+    """Fold all constant calls of `mod` but those bound to `kept`; drop dead code."""
     return cleaned(rewritten(mod, _Folder(mod, kept)))
 
 
 @mutator
-class _Folder(PyExprMutator):
+class _Folder(Keeping):
     def __init__(self, mod: tvm.IRModule, kept: Collection[relax.Var]) -> None:
         super().__init__(mod)
         self.kept = kept
-        self.symbols: Symbols
 
-    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        if binding.var in self.kept:
-            self.builder_.emit_normalized(binding)
-        else:
-            super().visit_var_binding_(binding)
+    @on("relax.shape_to_tensor")
+    def _sizes(self, call: relax.Call) -> relax.Expr:
+        sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
+        return call if None in sizes else make_constant(np.array(sizes, np.int64))
 
-    def _constant(self, expr: relax.Expr) -> np.ndarray | None:
-        if isinstance(expr, relax.Var):
-            expr = self.lookup_binding(expr)
-        return constant(expr)
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        name = op_name(call)
-        if name == "relax.shape_to_tensor":
-            sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
-            return call if None in sizes else make_constant(np.array(sizes, np.int64))
-        known = name in _FOLD or name in _SHAPED
-        shape = static_shape(call, self.symbols) if known else None
+    @on(*_FOLD, *MOVES, "relax.broadcast_to")
+    def _evaluated(self, call: relax.Call) -> relax.Expr:
+        name, shape = op_name(call), static_shape(call, self.symbols)
         if shape is None:
             return call
         listed = [a.fields if isinstance(a, relax.Tuple) else [a] for a in call.args]
         tensors = [t for fields in listed for t in fields if isinstance(t.ty, relax.TensorType)]
-        arrays = [a for t in tensors if (a := self._constant(t)) is not None]
+        arrays = [a for t in tensors if (a := constant(bound(self, t))) is not None]
         if not arrays or len(arrays) < len(tensors):
             return call
         if prod(shape) * np.dtype(arrays[0].dtype).itemsize > MAX_BYTES:
             return call
-        with np.errstate(all="ignore"):
-            if name in _SHAPED:
-                result = _SHAPED[name](arrays[0], shape)
-            else:
-                result = _FOLD[name](call, *arrays)
+        if name in MOVES:
+            result = moved(call, arrays[0], shape)
+        elif name == "relax.broadcast_to":
+            result = np.broadcast_to(arrays[0], shape)
+        else:
+            result = _FOLD[name](call, *arrays)
         result = np.ascontiguousarray(result).reshape(shape)
         if result.nbytes > MAX_BYTES or str(result.dtype) != str(call.ty.dtype):
             return call

@@ -6,32 +6,29 @@
     (conv2d(x, W) + b) * s  ->  conv2d(x, W * s) + b * s
     (y + b) + c             ->  y + (b + c)
 
-and the same for matmul with a constant right-hand side. What scales and shifts the channels in
-front of a convolution goes into its weights, too; padding is of the shifted value, so that a shift
-stays where there is some:
+and the same for matmul with a constant right-hand side. Scale and shift of the channels in front of
+a convolution go into its weights, too. Padding applies to the shifted value, so with it the shift
+stays:
 
     conv2d(x * s + b, W)    ->  conv2d(x, W * s) + sum(W * b)        without padding
     conv2d(x * s + b, W)    ->  conv2d(x + b / s, W * s)             with it
 
-Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. Scales
-are of floats that the weights' type holds when they are multiplied: integers wrap, and ``0 * inf``
-is no number. Summands that all but cancel stay apart: ``y + 2**23 - 2**23`` rounds.
+Works on NCHW/OIHW, before the layout pass, and only where the inner value has no other use. Moving
+statistics are constants, as in inference. Scaled weights must be finite in their type: integers
+wrap, and ``0 * inf`` is NaN. Summands that almost cancel stay apart: ``y + 2**23 - 2**23`` rounds.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.dims import Size, fixed, is_static
-from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.exprs import (
     constant,
     make_constant,
@@ -39,39 +36,27 @@ from tvm_megcc.relax_tools.exprs import (
     shape_of,
     use_counts,
 )
-from tvm_megcc.relax_tools.shape_exprs import Symbols, symbols_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
+from tvm_megcc.relax_tools.traits import MATMUL, named
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.FoldScaleShift")
-class FoldScaleShift:
-    """See the module's docstring. Inference semantics: moving statistics are constants."""
+@rewriting_pass("tvm_megcc.FoldScaleShift")
+class FoldScaleShift(Rewriter):
+    """Fold batch normalisation and per-channel scale and shift into constant weights."""
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        for gvar, func in plain_functions(mod):
-            folder = _Folder(mod, use_counts(func), symbols_of(func))
-            with np.errstate(all="ignore"):
-                mod = _updated(mod, gvar, folder.visit_expr(func))
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
+
+    def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
         return relax.transform.DeadCodeElimination()(mod)
-
-
-def _updated(mod: tvm.IRModule, gvar: relax.GlobalVar, func: relax.Function) -> tvm.IRModule:
-    mod = tvm.IRModule(mod.functions, attrs=mod.attrs, global_infos=mod.global_infos)
-    mod.update_func(gvar, func)
-    return mod
-
-
-@mutator
-class _Folder(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule, uses: Counter[relax.Var], symbols: Symbols) -> None:
-        super().__init__(mod)
-        self.uses, self.symbols = uses, symbols
 
     def _shape(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         return shape_of(expr, self.symbols)
 
     def visit_tuple_getitem_(self, item: relax.TupleGetItem) -> relax.Expr:
         item = self.visit_expr_post_order(item)
-        call = self._value(item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
+        call = bound(self, item.tuple_value) if isinstance(item, relax.TupleGetItem) else None
         if call is None or item.index != 0 or op_name(call) != "relax.nn.batch_norm":
             return item
         arrays = [a for arg in call.args[1:5] if (a := constant(arg)) is not None]
@@ -89,23 +74,21 @@ class _Folder(PyExprMutator):
         x = self._scaled(call.args[0], scale.reshape(shape).astype(dtype), shift)
         return self._shifted(x, shift)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        for name, rewrite in (("relax.multiply", self._scaled), ("relax.add", self._shifted)):
-            if op_name(call) == name:
-                value, factor = call.args
-                if constant(value) is not None:
-                    value, factor = factor, value
-                array = constant(factor)
-                same = self._shape(value) == self._shape(call) is not None
-                if array is not None and constant(value) is None and same:
-                    return rewrite(value, array)
-        if op_name(call) == "relax.nn.conv2d":
-            return self._fed(call)
-        return call
+    @on("relax.multiply", "relax.add")
+    def _by_a_constant(self, call: relax.Call) -> relax.Expr:
+        value, factor = call.args
+        if constant(value) is not None:
+            value, factor = factor, value
+        array = constant(factor)
+        same = self._shape(value) == self._shape(call) is not None
+        if array is None or constant(value) is not None or not same:
+            return call
+        rewrite = self._scaled if op_name(call) == "relax.multiply" else self._shifted
+        return rewrite(value, array)
 
+    @on("relax.nn.conv2d")
     def _fed(self, call: relax.Call) -> relax.Expr:
-        """A convolution with what is done to its input's channels in its weights."""
+        """Fold scale and shift of a convolution's input into its weights."""
         weights, shape = constant(call.args[1]), self._shape(call.args[0])
         layouts = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
         if weights is None or shape is None or layouts != ("NCHW", "OIHW"):
@@ -118,7 +101,7 @@ class _Folder(PyExprMutator):
         x, scale, shift = affine.x, affine.scale, affine.shift
         padded = any(int(p) for p in call.attrs.padding)
         if padded and affine.steps == 1 and _added(self._sole(call.args[0])) is not None:
-            return call  # it is in this form
+            return call  # the call has this form already
         groups = int(call.attrs.groups)
         rows = weights.astype(np.float64).reshape(
             groups, weights.shape[0] // groups, *weights.shape[1:]
@@ -127,7 +110,7 @@ class _Folder(PyExprMutator):
         dtype = weights.dtype
         grouped = rows * scale.reshape(inputs)
         product = grouped.reshape(weights.shape)
-        # Weights by the channel that comes in, where `product` has them by the one that goes out.
+        # Weights by input channel; `product` has them by output channel.
         each = (scale.size, weights.size // max(scale.size, 1))
         before, after = (a.swapaxes(1, 2).reshape(each) for a in (rows.astype(dtype), grouped))
         if _loses(weights, product, 0) or _loses(before, after, 0):
@@ -141,13 +124,13 @@ class _Folder(PyExprMutator):
             return call
         if padded and shift.any():
             x = self._emit(relax.op.add(x, make_constant(kept)))
-        result = relax.Call(call.op, [x, make_constant(scaled)], call.attrs, call.ty_args)
+        result = with_args(call, [x, make_constant(scaled)])
         if padded or not shift.any():
             return result
         return self._shifted(self._emit(result), added)
 
     def _affine(self, expr: relax.Expr, channels: int) -> _Affine | None:
-        """`expr` as a value that constants scale and shift by channel; None where it is none."""
+        """Scale and shift by channel that constants apply to a value; None if there are none."""
         scale, shift, steps = np.ones(channels), np.zeros(channels), 0
         shape = self._shape(expr)
         while (inner := self._sole(expr)) is not None and op_name(inner) in _AFFINE:
@@ -157,7 +140,7 @@ class _Folder(PyExprMutator):
             array = of_channels(constant(factor), channels)
             if array is None or constant(value) is not None or self._shape(value) != shape:
                 break
-            if op_name(self._value(value)) in _BIASED:
+            if op_name(bound(self, value)) in _BIASED:
                 break
             one, other = _AFFINE[op_name(inner)](array)  # value * one + other
             shift, scale = shift + scale * other, scale * one
@@ -166,26 +149,23 @@ class _Folder(PyExprMutator):
             expr, steps = value, steps + 1
         return _Affine(expr, scale, shift, steps) if steps else None
 
-    def _value(self, expr: relax.Expr) -> relax.Expr | None:
-        return self.lookup_binding(expr) if isinstance(expr, relax.Var) else expr
-
     def _sole(self, expr: relax.Expr) -> relax.Call | None:
         """The call bound to a variable that is used once."""
-        value = self._value(expr)
+        value = bound(self, expr)
         used_once = not isinstance(expr, relax.Var) or self.uses[expr] == 1
         return value if isinstance(value, relax.Call) and used_once else None
 
     def _emit(self, expr: relax.Expr) -> relax.Expr:
-        var = self.builder_.emit(expr)
+        var = self.emit(expr)
         self.uses[var] = 1
         return var
 
     def _scaled(
         self, x: relax.Expr, factor: np.ndarray, later: np.ndarray | None = None
     ) -> relax.Expr:
-        """``x * factor``, to which `later` is added then.
+        """``x * factor``; the caller adds `later` to it.
 
-        Without that a product with 0 has a sign, which a sum of products with weights of 0 has not.
+        Without such a sum a product with 0 keeps its sign, which weights of 0 would lose.
         """
         if not _is_real(factor) or later is None and not factor.all():
             return relax.op.multiply(x, make_constant(factor))
@@ -206,7 +186,30 @@ class _Folder(PyExprMutator):
     def _weighted(
         self, call: relax.Call | None, factor: np.ndarray, later: np.ndarray | None
     ) -> relax.Call | None:
-        return None if call is None else _scaled_weights(call, self._shape(call), factor, later)
+        """Multiply `factor` into the constant weights of `call`; None if that is not possible."""
+        if call is None or not op_name(call) or len(call.args) < 2:
+            return None
+        weights, shape = constant(call.args[1]), self._shape(call)
+        if weights is None or shape is None:
+            return None
+        if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
+            axis, rank_behind = 1, 3
+        elif op_name(call) == "relax.matmul" and weights.ndim == 2:
+            axis, rank_behind = len(shape) - 1, 0
+        else:
+            return None
+        padded = (1,) * (len(shape) - factor.ndim) + factor.shape
+        elsewhere = [d for i, d in enumerate(padded) if i != axis]
+        if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
+            return None
+        vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
+            -1, *[1] * rank_behind
+        )
+        product = weights.astype(np.float64) * vector
+        scaled = _held(product, weights.dtype)
+        if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
+            return None
+        return with_args(call, [call.args[0], make_constant(scaled)])
 
     def _shifted(self, x: relax.Expr, shift: np.ndarray) -> relax.Expr:
         x = x if isinstance(x, relax.Var) else self._emit(x)
@@ -222,7 +225,7 @@ class _Folder(PyExprMutator):
 
 @dataclass(frozen=True, slots=True)
 class _Affine:
-    """``x * scale + shift``, each a vector over channels, of so many operators."""
+    """``x * scale + shift``, vectors over channels, found in `steps` operators."""
 
     x: relax.Expr
     scale: np.ndarray
@@ -239,20 +242,17 @@ _AFFINE: dict[str, Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
 }
 
 
-#: What adds a constant to its value at no cost.
-_BIASED = ("relax.nn.conv2d", "relax.nn.conv2d_transpose", "relax.matmul")
+#: Products whose kernels add a constant at no cost.
+_BIASED = named("nn.conv2d nn.conv2d_transpose") | {MATMUL}
 
 
 def _added(call: relax.Call | None) -> np.ndarray | None:
-    """The constant that an addition adds on its right; None where it is none."""
+    """Constant right operand of an addition; None for any other call."""
     return constant(call.args[1]) if call is not None and op_name(call) == "relax.add" else None
 
 
 def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Doubles in a type of floats, None where it does not hold them.
-
-    What is lost of small ones has to be less than the rounding of the largest.
-    """
+    """Cast doubles to a float type; None if one overflows, or all are subnormal there."""
     held = array.astype(dtype)
     if not np.isfinite(held.astype(np.float64)).all():
         return None
@@ -260,16 +260,16 @@ def _held(array: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
 
 
 def _least(dtype: np.dtype) -> float:
-    """The least number of a type that is not subnormal."""
+    """Smallest normal number of a float type."""
     return 2.0**-14 if dtype == np.float16 else 2.0**-126
 
 
 def _loses(
     weights: np.ndarray, product: np.ndarray, axis: int, later: np.ndarray | None = None
 ) -> bool:
-    """Whether all weights of a channel become subnormal numbers, which have fewer digits, or 0.
+    """Whether all weights of a channel become subnormal, and so lose digits.
 
-    That is nothing beside what is added to the channel `later`, where that is no such number.
+    The loss does not count where a summand that is added `later` is so large that it rounds it off.
     """
     channels, least = weights.shape[axis], _least(weights.dtype)
     others = tuple(k for k in range(weights.ndim) if k != axis)
@@ -288,7 +288,7 @@ def _is_real(array: np.ndarray) -> bool:
 
 
 def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
-    """Whether constants may be added first: of floats, they are finite and do not all but cancel.
+    """Whether constants may be added first: floats must be finite and must not almost cancel.
 
     ``y + 2**23 - 2**23`` rounds `y` to an integer.
     """
@@ -298,37 +298,5 @@ def _is_sum(total: np.ndarray, *summands: np.ndarray) -> bool:
     return bool(np.isfinite(left) and left * _CANCELLED >= most)
 
 
-#: By how much a sum may be smaller than what it is of.
+#: Factor by which a sum may be smaller than its largest summand.
 _CANCELLED = 1 << 12
-
-
-def _scaled_weights(
-    call: relax.Call,
-    shape: tuple[Size, ...] | None,
-    factor: np.ndarray,
-    later: np.ndarray | None,
-) -> relax.Call | None:
-    """`call` with `factor` multiplied into its constant weights; None where that is not it."""
-    if not op_name(call) or len(call.args) < 2:
-        return None
-    weights = constant(call.args[1])
-    if weights is None or shape is None:
-        return None
-    if op_name(call) == "relax.nn.conv2d" and str(call.attrs.kernel_layout) == "OIHW":
-        axis, rank_behind = 1, 3
-    elif op_name(call) == "relax.matmul" and weights.ndim == 2:
-        axis, rank_behind = len(shape) - 1, 0
-    else:
-        return None
-    padded = (1,) * (len(shape) - factor.ndim) + factor.shape
-    elsewhere = [d for i, d in enumerate(padded) if i != axis]
-    if any(d != 1 for d in elsewhere) or padded[axis] not in (1, shape[axis]):
-        return None
-    vector = np.broadcast_to(factor.reshape(-1), (fixed(shape[axis]),)).reshape(
-        -1, *[1] * rank_behind
-    )
-    product = weights.astype(np.float64) * vector
-    scaled = _held(product, weights.dtype)
-    if scaled is None or _loses(weights, product, 0 if rank_behind else 1, later):
-        return None
-    return relax.Call(call.op, [call.args[0], make_constant(scaled)], call.attrs, call.ty_args)

@@ -1,4 +1,4 @@
-"""Generate: what no kernel of the library took becomes calls of kernels that are written here.
+"""Generate: calls of TIR functions, which no kernel of the library took, become calls of C kernels.
 
 Before: ``y = R.call_tir(cls.fused_exp_add, (x, z), ...)``. After: ``y = R.call_dps_packed(
 "megcc_tir_fused_exp_add_0f3c9a61be", (x, z, R.shape(attrs), R.shape([work, workspace, cost])),
@@ -26,7 +26,7 @@ from tvm_megcc.relax_tools.control_flow import called_by, plain_functions
 from tvm_megcc.relax_tools.exprs import known_shape
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels
 from tvm_megcc.relax_tools.nodes import nodes_of
-from tvm_megcc.relax_tools.rewriting import changed, with_calls, with_functions
+from tvm_megcc.relax_tools.rewriting import module_pass, with_calls, with_functions
 from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, symbols_of, variables_of
 
 #: Characters of a fused function's name that go into its symbol.
@@ -35,58 +35,51 @@ MAX_HINT = 40
 MEASURING = "DynamicQuantize"
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.Generate")
-class Generate:
-    """Replace calls of TIR functions by calls of kernels in C.
+@module_pass("tvm_megcc.Generate")
+def Generate(
+    mod: tvm.IRModule, entries: Sequence[str] | None = None, arch: str = "portable"
+) -> tvm.IRModule:
+    """Replace calls of TIR functions by calls of kernels made of their C.
 
     Parameters
     ----------
     entries : sequence of str, optional
-        Only what these functions reach is compiled: what has no C elsewhere is no error. Without
-        them, every function of the module.
+        Compile only functions that these reach: others may have operators without C. Default:
+        every function of the module.
     arch : str
         The machine, for which records may know better loops (`legalise.generated_forms`).
 
     Raises
     ------
     UnsupportedError
-        When a TIR function has no C, or a size of it follows from no operand.
+        When a TIR function has no C, or one of its sizes follows from no operand.
     """
-
-    def __init__(self, entries: Sequence[str] | None = None, arch: str = "portable") -> None:
-        self.entries = entries
-        self.arch = arch
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        reached = None
-        if self.entries is not None:
-            reached = {*self.entries, *called_by(mod, self.entries)}
-        made: dict[str, GeneratedKernel] = {}
-        measures = any(node.label.startswith(MEASURING) for node in nodes_of(mod))
-        functions = {}
-        for gvar, func in plain_functions(mod):
-            if reached is None or gvar.name_hint in reached:
-                generator = _Generator(
-                    mod, self.arch, variables_of(func), symbols_of(func), made, measures
-                )
-                functions[gvar] = changed(func, generator.block)
-        result = with_functions(mod, functions)
-        if not made:
-            return result
-        kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
-        return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
+    reached = None if entries is None else {*entries, *called_by(mod, entries)}
+    made: dict[str, GeneratedKernel] = {}
+    measures = any(node.label.startswith(MEASURING) for node in nodes_of(mod))
+    functions = {}
+    for gvar, func in plain_functions(mod):
+        if reached is None or gvar.name_hint in reached:
+            sizes = variables_of(func), symbols_of(func)
+            generator = _Generator(mod, arch, *sizes, made, measures)
+            functions[gvar] = with_calls(mod, func, generator.kernel_call)
+    result = with_functions(mod, functions)
+    if not made:
+        return result
+    kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
+    return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
 
 
 @dataclass(frozen=True, slots=True)
 class _Generator:
-    """Calls of one function.
+    """Makes the kernel calls of one function.
 
     Attributes
     ----------
     made : dict
-        What was made of each TIR function, by its name.
+        Kernel of each TIR function, by the function's name.
     measures : bool
-        The model measures ranges when it runs: what is computed is to be the same on all machines.
+        Whether the model measures ranges during a run: results must then be equal on all machines.
     """
 
     mod: tvm.IRModule
@@ -96,10 +89,7 @@ class _Generator:
     made: dict[str, GeneratedKernel]
     measures: bool
 
-    def block(self, block: relax.BindingBlock) -> relax.BindingBlock:
-        return with_calls(self.mod, block, self._call)
-
-    def _call(self, call: relax.Call, name: str) -> relax.Call | None:
+    def kernel_call(self, call: relax.Call, name: str) -> relax.Call | None:
         if op_name(call) != "relax.call_tir":
             return None
         callee, arguments = call.args[0], call.args[1].fields
@@ -120,7 +110,7 @@ class _Generator:
     def _dims(
         self, func: tirx.PrimFunc, arguments: Sequence[relax.Expr], ty: relax.Type, name: str
     ) -> tuple[Size, ...]:
-        """What each symbolic dim of a TIR function is in a call, in the order of its attributes."""
+        """Sizes of a TIR function's symbolic dims in a call, in the order of its attributes."""
         known: dict[tirx.Var, Size | None] = {}
         for param, arg in zip(func.params, arguments, strict=False):
             if _is_size(arg):
@@ -148,11 +138,11 @@ def _is_size(arg: relax.Expr) -> bool:
 
 
 def _unified(param: tirx.Var, shape: tuple[Size, ...]) -> dict[tirx.Var, Size | None]:
-    """The variables that are whole extents of a parameter, and what they are in this shape."""
+    """Variables that are whole extents of a parameter -> their sizes in this shape."""
     pairs = zip(param.ty.shape, shape, strict=True)
     return {extent: size for extent, size in pairs if isinstance(extent, tvm.ir.Var)}
 
 
 def _readable(hint: str) -> str:
-    """A function's name without what TVM counts equal names with, which differs between runs."""
+    """A function's name without the numbers of TVM, which differ between runs."""
     return re.sub(r"\d+(?=_|$)", "", hint)[:MAX_HINT]

@@ -1,32 +1,32 @@
 """HalfPrecision: weights and activations in f16; what f16 cannot hold, or add up, in f32.
 
 Before: ``nn.conv2d(x, w)``, ``exp`` in f32. After: ``x`` and ``w`` as f16, ``nn.conv2d`` in f16,
-``astype`` to f32, ``exp``. Parameters and results of a function keep their types. It runs when
-constants have been folded, so that a weight is rounded once.
+``astype`` to f32, ``exp``. Parameters and results of a function keep their types. The pass runs
+after constants have been folded, so that a weight is rounded once.
 
-* An operator of `PRODUCTS` or `_HALF` has its operands and its result in f16.
-* One of `_FULL`, whose results f16 cannot hold (``exp`` is past 65504 from 11.1 on) or whose sums
-  it would lose, has them in f32. A mean over pixels is one where more than products read it: it has
-  few elements, and what follows it, such as a softmax of logits near 20, would see its rounding.
-* Any other one is in f32 as long as all that it computes from is: integers, inputs of the model,
-  results of `_FULL`. Else it is in f16. So is one of `_HALF` of which an operand is such a result.
-* What a mean is taken from is in f32 until it has been: of elements that are alike the mean's
-  rounding would be all that is left. The difference is in f16 again.
-* Weights that alone are quantised become f16 where their product is in f16; their scales, where
-  f16 holds them. What reads other dequantised values is in f32.
-* A sum of f16 with f32, or with what f16 does not hold, such as a mask's -1e9, is made in f32 and
-  rounded: in f16 it could be an infinity, and a softmax of a row of these is NaN. What such a
-  number has gone into is one, too, until an operator of another kind reads it. Conversions between
-  the two types are made by HoldCasts so that finite numbers stay finite. Neither is so in a model
-  that has f16 itself.
-* What is no operator (a function, ``call_tir``) has the types that it was written for.
+* Operators of `PRODUCTS` and `_HALF` have operands and result in f16.
+* Operators of `_FULL` have them in f32: f16 cannot hold their results (``exp`` exceeds 65504 from
+  11.1 on), or would lose their sums. A mean over pixels is one, unless only products read it: it
+  has few elements, and its rounding would show in a softmax of logits near 20.
+* Other operators are in f32 while all their sources are: integers, inputs of the model, results of
+  `_FULL`. Otherwise they are in f16. The same holds for `_HALF` with such an operand.
+* A value is in f32 until its mean has been subtracted; the difference is in f16. The elements may
+  be so alike that only the mean's rounding would be left.
+* Quantised weights become f16 where their product is in f16, with scales in f16 if it holds them.
+  Readers of other dequantised values are in f32.
+* A sum of f16 with f32, or with a number beyond f16 such as a mask's -1e9, is made in f32 and then
+  rounded: in f16 it could be an infinity, and a softmax of a row of these is NaN. The result counts
+  as such a number, until an operator of another kind reads it. HoldCasts keeps finite numbers
+  finite in conversions. Neither applies to a model that has f16 itself.
+* Functions and ``call_tir`` keep the types that they were written for.
 
-A model in f16 (`relax_tools.half`) says itself what is f16: there the operators of `PRODUCTS` and
-`_HALF` are as any other one, and what the model has in f32 stays in it. A product is in f16 also
-where what is multiplied is f32 by these rules alone, as an embedding's rows are made of integers:
-so no weight becomes larger than the model has it. Nor does a table of which integers choose: such
-an operator is in f16 where f16 holds its constants. A comparison with a number that f16 does not
-hold, such as an attribute's 0.3, is in f32.
+A model in f16 (`relax_tools.half`) sets its own types: operators of `PRODUCTS` and `_HALF` are as
+any other, and values that the model has in f32 stay so. There are three exceptions:
+
+* A product is in f16 if its operand is f32 by these rules alone, such as the rows of an embedding,
+  which come from integers. So no weight becomes larger than in the model.
+* A table that integers choose from is in f16, if f16 holds its constants.
+* A comparison with a number that f16 does not hold, such as an attribute's 0.3, is in f32.
 
 TVM's ``ToMixedPrecision`` (0.27) is for other machines: it has ``exp``, ``power`` and
 ``nn.layer_norm`` in f16 wherever their operands are, and leaves ``clip``, ``nn.prelu``, ``nn.pad``
@@ -46,82 +46,78 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.relax_tools import half, traits
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, make_constant
+from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
 from tvm_megcc.relax_tools.half_loops import Loops, loops
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.traits import ARITHMETIC, COMPARISONS, MOVES, REDUCE, named
 
 HALF, FULL = half.HALF, "float32"
 _LARGEST = half.LARGEST
 
-#: What a sum past the largest f16 would come of; and what hands such a number on.
+#: Operators whose result may be past the largest f16.
 _SUMS = named("add subtract")
-#: Operators that hand such a number on: arithmetic but for division, and copies.
+#: Operators that pass such a number on: arithmetic except division, and copies.
 _HANDS_ON = (
     MOVES | ARITHMETIC - named("divide") | named("negative where broadcast_to concat tile repeat")
 )
 
-#: What multiplies by weights.
+#: Operators that multiply by weights or read rows of them.
 PRODUCTS = traits.PRODUCTS | named("take")
 _HALF = named("""
     nn.avg_pool2d nn.max_pool2d nn.adaptive_avg_pool2d nn.prelu nn.softmax nn.log_softmax
     nn.layer_norm nn.rms_norm
 """)
-#: Reductions but for extremes, which are numbers of the operand. Of a grid in f32 TVM would write
-#: f32 into an image of f16.
+#: Reductions except extremes, whose results are elements. `image.grid_sample`, as TVM writes f32
+#: into an image of f16 where the grid is f32.
 _FULL = REDUCE - named("max min") | named("""
     exp log power square sqrt rsqrt cumsum cumprod einsum sinh cosh tan image.grid_sample
     nn.batch_norm nn.group_norm nn.instance_norm nn.softplus
 """)
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.HalfPrecision")
-class HalfPrecision:
-    """See the module's docstring.
+@module_pass("tvm_megcc.HalfPrecision")
+def HalfPrecision(mod: tvm.IRModule, precision: str = "fp16") -> tvm.IRModule:
+    """Compute in f16 wherever f16 can hold the numbers, else in f32.
 
     Parameters
     ----------
     precision : {"model", "fp32", "fp16", "mixed"}
         ``fp32`` leaves a module as it is; so does ``model``, if it is not of a model in f16.
     """
-
-    def __init__(self, precision: str = "fp16") -> None:
-        self.precision = precision
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        said = half.said(mod)
-        if self.precision == "fp32" or (self.precision == "model" and said is None):
-            return mod
-        if said is None and not _has_half(mod):
-            mod = mod.with_attr(half.HELD, True)
-        rewriter = _Rewriter(mod, said)
-        for name, region in loops(mod):
-            rewriter.loops.add(mod, name, region, rewriter)
-        for gvar, func in plain_functions(mod):
-            if gvar.name_hint not in rewriter.loops.replaced:
-                states = rewriter.loops.bodies.get(gvar.name_hint, range(0))
-                new = rewriter.body(func, states, frozenset(), frozenset())
-                rewriter.builder_.update_func(gvar, new)
-        mod = rewriter.builder_.get()
-        rewriter.loops.into(mod)
-        return relax.transform.DeadCodeElimination()(mod)
+    said = half.said(mod)
+    if precision == "fp32" or (precision == "model" and said is None):
+        return mod
+    if said is None and not _has_half(mod):
+        mod = mod.with_attr(half.HELD, True)
+    rewriter = _Rewriter(mod, said)
+    for name, region in loops(mod):
+        rewriter.loops.add(mod, name, region, rewriter)
+    for gvar, func in plain_functions(mod):
+        if gvar.name_hint not in rewriter.loops.replaced:
+            states = rewriter.loops.bodies.get(gvar.name_hint, range(0))
+            new = rewriter.body(func, states, frozenset(), frozenset())
+            rewriter.builder_.update_func(gvar, new)
+    mod = rewriter.builder_.get()
+    rewriter.loops.into(mod)
+    return relax.transform.DeadCodeElimination()(mod)
 
 
 def wide_machine(arch: str) -> str:
-    """The machine without what adds and multiplies in f16."""
+    """Machine `arch` without the feature that adds and multiplies in f16."""
     found = machine(arch)
     return replace(found, features=tuple(f for f in found.features if f.name != "fp16")).name
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:
-    """An f32 array as f16; finite numbers stay finite."""
+    """Round an f32 array to f16; finite numbers stay finite."""
     finite = np.where(np.isfinite(array), np.clip(array, -_LARGEST, _LARGEST), array)
     return finite.astype(np.float16, order="C").reshape(array.shape)
 
 
 def _is_held(expr: relax.Expr) -> bool:
-    """Whether an operand is no constant, or one whose floats f16 holds."""
+    """Whether f16 holds all floats of an operand, as far as they are constant."""
     array = constant(expr)
     if array is None or array.dtype != np.float32:
         return True
@@ -129,20 +125,16 @@ def _is_held(expr: relax.Expr) -> bool:
 
 
 def _has_half(mod: tvm.IRModule) -> bool:
-    """Whether a conversion to f16 is in the module already."""
-    found: list[relax.Expr] = []
-
-    def visit(expr: relax.Expr) -> None:
-        if op_name(expr) == "relax.astype" and str(expr.attrs.dtype) == HALF:
-            found.append(expr)
-
-    for _, func in plain_functions(mod):
-        relax.analysis.post_order_visit(func, visit)
-    return bool(found)
+    """Whether the module has a conversion to f16 already."""
+    return any(
+        op_name(expr) == "relax.astype" and str(expr.attrs.dtype) == HALF
+        for _, func in plain_functions(mod)
+        for expr in expressions(func)
+    )
 
 
 def _is_past_half(expr: relax.Expr) -> bool:
-    """Whether a constant has a finite number that f16 does not hold."""
+    """Whether a constant has a finite number beyond the largest f16."""
     array = constant(expr)
     if array is None or array.dtype != np.float32:
         return False
@@ -150,10 +142,9 @@ def _is_past_half(expr: relax.Expr) -> bool:
 
 
 def _padded(call: relax.Call, data: relax.Expr) -> relax.Call:
-    """An ``nn.pad`` of f16, whose fill value is an attribute: it is narrowed as constants are."""
-    attrs = call.attrs
-    fill = float(narrowed(np.asarray(attrs.pad_value, np.float64)))
-    return relax.op.nn.pad(data, attrs.pad_width, str(attrs.pad_mode), fill)
+    """``nn.pad`` of `data` in f16, with its fill value narrowed as constants are."""
+    fill = float(narrowed(np.asarray(call.attrs.pad_value, np.float64)))
+    return rebuilt(call, [data], pad_value=fill)
 
 
 def _is(expr: relax.Expr, dtype: str) -> bool:
@@ -167,16 +158,10 @@ def _dtypes(ty: relax.Type) -> list[object]:
     return [str(ty.dtype)] if isinstance(ty, relax.TensorType) else []
 
 
-def _over_pixels(call: relax.Call) -> bool:
-    """Whether a reduction is over the last two of four axes."""
-    rank, axes = call.args[0].ty.ndim, call.attrs.axis
-    return rank == 4 and axes is not None and sorted(int(a) % 4 for a in axes) == [2, 3]
-
-
 def _with_narrow_results(
     func: relax.Function, numbers: frozenset[int]
 ) -> tuple[relax.Function, set[relax.Var]]:
-    """A function whose results of these numbers are rounded to f16, and what they are bound to."""
+    """Round the results of these numbers to f16 and back; also return their new variables."""
     result = func.body.body
     fields = list(result.fields) if isinstance(result, relax.Tuple) else [result]
     rounded: dict[relax.Var, relax.Expr] = {}
@@ -197,30 +182,30 @@ def _with_narrow_results(
 class _Rewriter(PyExprMutator):
     def __init__(self, mod: tvm.IRModule, said: half.Said | None) -> None:
         super().__init__(mod)
-        #: What a model in f16 has in which type; None for a model without f16.
+        #: Types that a model in f16 gives its values; None for a model without f16.
         self.said = said
-        #: Variables of this function that it has in f32.
+        #: Variables of this function that the model has in f32.
         self.full: set[relax.Var] = set()
-        self.var: relax.Var | None = None  # that is being bound
+        self.var: relax.Var | None = None  # the one being bound
         #: Of this block: (value, type) -> the same value in that type.
         self.forms: dict[tuple[relax.Var, str], relax.Var] = {}
-        #: Results of a block, f32 by what the function says, that were computed in f16.
+        #: Results of a block that were computed in f16, and are f32 by the function's type.
         self.rounded: set[relax.Var] = set()
-        #: Values that are f32 because of the rules for operators, and what is made of them alone.
+        #: Values that the rules for operators keep in f32, and values computed from these alone.
         self.kept: set[relax.Var] = set()
-        #: Whether the value that is being bound is one; or one of `carried`.
+        #: Whether the value being bound belongs to `kept`, and to `carried`.
         self.is_kept = self.is_carried = False
-        #: Values that may be as large as a mask's -1e9, and whether the one being bound is.
+        #: Values that may be beyond f16, as a mask's -1e9, and whether the one being bound is.
         self.large: set[relax.Var] = set()
         self.is_large = False
         #: Whether this function is the body of a loop.
         self.repeats = False
-        #: States of a loop, and what is made of them but by products.
+        #: States of a loop, and values computed from them without a product.
         self.carried: set[relax.Var] = set()
-        #: Results of a function, f32 by what it says, that are to be f16.
+        #: Results of a function that become f16, and are f32 by its type.
         self.narrow: set[relax.Var] = set()
         self.loops = Loops()
-        #: Of this block: value -> what is made of it.
+        #: Of this block: value -> (variable, expression) that reads it.
         self.users: dict[relax.Var, list[tuple[relax.Var, relax.Expr]]] = {}
 
     def body(
@@ -279,7 +264,7 @@ class _Rewriter(PyExprMutator):
                 self.rounded.add(var)
 
     def _rebound(self, var: relax.Var, new: relax.Var, value: relax.Expr) -> None:
-        """A variable of another type in the place of `var`."""
+        """Bind `value` to `new`, which replaces `var`."""
         self.builder_.emit_normalized(relax.VarBinding(new, value))
         self.set_var_remap(var, new)
         if self.is_large:
@@ -315,16 +300,16 @@ class _Rewriter(PyExprMutator):
             inner = FULL if apart else dtype
             args = [self._in(new, old, inner) for new, old in zip(args, call.args, strict=True)]
             if apart:
-                wide = relax.Call(call.op, args, call.attrs, call.ty_args)
+                wide = with_args(call, args)
                 return relax.op.astype(self.builder_.emit(wide), HALF)
             if dtype == HALF and name == "relax.nn.pad":
                 return _padded(call, args[0])
-        return relax.Call(call.op, args, call.attrs, call.ty_args)
+        return with_args(call, args)
 
     def _is_apart(self, name: str, args: list[relax.Expr]) -> bool:
         """Whether an operator of f16 is computed in f32, and its result rounded.
 
-        Of what is less its mean; and, where the model has no f16 itself, of what f16 does not hold.
+        So are differences from a mean and, unless the model has f16 itself, operands beyond f16.
         """
         if name == "relax.subtract" and self._is_full_result(args[1], "relax.mean"):
             return True
@@ -336,7 +321,7 @@ class _Rewriter(PyExprMutator):
         return sums_full or self._may_be_large(args)
 
     def _may_be_large(self, args: list[relax.Expr]) -> bool:
-        """Whether an operand may be past the largest f16: made of a constant that is."""
+        """Whether an operand is a constant beyond the largest f16, or was made of one."""
         parts = (p for a in args for p in (a.fields if isinstance(a, relax.Tuple) else [a]))
         return any(p in self.large or _is_past_half(p) for p in parts)
 
@@ -346,17 +331,18 @@ class _Rewriter(PyExprMutator):
             return self._as(arg, HALF)
         if after == FULL and before in (HALF, FULL):  # holds no more than it did
             return arg
-        return relax.Call(call.op, [arg], call.attrs, call.ty_args)
+        return with_args(call, [arg])
 
     def _wanted(self, call: relax.Call, args: list[relax.Expr]) -> str | None:
-        """The type that an operator has whatever its operands are; None where they decide."""
+        """The operator's fixed type, or None where its operands decide."""
         name = op_name(call)
         if self._is_said_full():
             return FULL
         if any(self._is_full_result(arg, "relax.dequantize") for arg in args):
             return FULL  # between integer kernels
-        if name == "relax.mean" and _over_pixels(call) and self._is_for_products():
-            return None  # a global pool, whose kernels add in f32
+        if name == "relax.mean" and call.args[0].ty.ndim == 4 and reduced_axes(call) == [2, 3]:
+            if all(op_name(value) in PRODUCTS for _, value in self._readers()):
+                return None  # a global pool, whose kernels add in f32
         if name in _FULL:
             return FULL
         if name in COMPARISONS and self.said is not None and not all(map(_is_held, args)):
@@ -371,23 +357,19 @@ class _Rewriter(PyExprMutator):
         return HALF if name in _HALF and self.said is None and not is_kept else None
 
     def _widens(self, name: str, args: list[relax.Expr]) -> bool:
-        """Whether an operator is in f32 by the rules, not as a model in f16 has its operands so."""
+        """Whether the rules keep an operator in f32, rather than the f32 operands of the model."""
         return name in _FULL and (self.said is None or self._followed(args) == HALF)
 
     def _is_said_full(self) -> bool:
-        """Whether a model in f16 has the value that is being bound in f32."""
+        """Whether a model in f16 has the value being bound in f32."""
         return self.var in self.full
 
     @staticmethod
     def _has_any(args: list[relax.Expr], values: set[relax.Var]) -> bool:
         return any(v in values for arg in args for v in relax.analysis.free_vars(arg))
 
-    def _is_for_products(self) -> bool:
-        """Whether only products read the value that is being bound, as it is or moved."""
-        return all(op_name(value) in PRODUCTS for _, value in self._readers())
-
     def _readers(self) -> Iterator[tuple[relax.Var | None, relax.Expr | None]]:
-        """What reads the value that is being bound, as it is or moved; None where others may."""
+        """Readers of the value being bound, also permuted or sliced; None for a block's result."""
         waiting = [self.var]
         while waiting:
             var = waiting.pop()
@@ -400,7 +382,7 @@ class _Rewriter(PyExprMutator):
                     yield user, value
 
     def _weights(self, call: relax.Call, args: list[relax.Expr]) -> relax.Expr:
-        """Constant weights that are quantised, in the type that their product has."""
+        """Dequantise constant weights to f16, unless a reader is in f32."""
         readers = [user for user, _ in self._readers() if user is not None]
         if any(user in self.full for user in readers):
             return call
@@ -412,19 +394,19 @@ class _Rewriter(PyExprMutator):
         return relax.op.dequantize(numbers, scale, zero, int(call.attrs.axis), HALF)
 
     def _is_full_result(self, arg: relax.Expr, name: str) -> bool:
-        """Whether it is an operator's result, in f32."""
+        """Whether `arg` is the result of the operator `name`, in f32."""
         value = self.lookup_binding(arg) if isinstance(arg, relax.Var) else None
         return op_name(value) == name and _is(arg, FULL)
 
     def _followed(self, args: list[relax.Expr]) -> str:
-        """The type of an operator without a rule, by what its operands are computed in."""
+        """Type of an operator without a rule: f16 if an operand was computed in f16."""
         flat = [v for a in args for v in (a.fields if isinstance(a, relax.Tuple) else [a])]
         values = [v for v in flat if constant(v) is None]
         halves = any(_is(v, HALF) or v in self.rounded for v in values)
         return HALF if halves or self._is_of_tables(flat) else FULL
 
     def _is_of_tables(self, values: list[relax.Expr]) -> bool:
-        """Whether a model in f16 has the elements of constants chosen here, by integers alone."""
+        """Whether integers choose elements of constants here, in a model in f16."""
         floats = [v for v in values if _is(v, FULL) or _is(v, HALF)]
         arrays = [a for a in map(constant, floats) if a is not None]
         if self.said is None or len(arrays) < len(floats) or not all(map(_is_held, floats)):
@@ -432,14 +414,14 @@ class _Rewriter(PyExprMutator):
         return any(array.size > 1 for array in arrays)
 
     def _in(self, new: relax.Expr, old: relax.Expr, dtype: str) -> relax.Expr:
-        """An operand in a type, if it is of either."""
+        """Cast an operand of f16 or f32 to `dtype`."""
         if isinstance(old, relax.Tuple):
             pairs = zip(new.fields, old.fields, strict=True)
             return relax.Tuple([self._in(n, o, dtype) for n, o in pairs])
         return self._as(new, dtype) if _is(new, HALF) or _is(new, FULL) else new
 
     def _like(self, new: relax.Expr, old: relax.Expr) -> relax.Expr:
-        """An operand in the types that it had."""
+        """Cast an operand back to the types that it had in the given module."""
         if isinstance(old.ty, relax.TupleType) and _dtypes(new.ty) != _dtypes(old.ty):
             fields = [
                 new.fields[k]
@@ -452,14 +434,14 @@ class _Rewriter(PyExprMutator):
         return self._as(new, FULL) if _is(old, FULL) and _is(new, HALF) else new
 
     def _typed(self, expr: relax.Expr, ty: relax.Type) -> relax.Expr:
-        """An operand in the type of floats that a parameter has."""
+        """Cast an operand to the type of a parameter, if that is f16 or f32."""
         for dtype in (HALF, FULL):
             if isinstance(ty, relax.TensorType) and str(ty.dtype) == dtype:
                 return self._as(expr, dtype)
         return expr
 
     def _as(self, expr: relax.Expr, dtype: str) -> relax.Expr:
-        """A tensor of f16 or f32 in one of them."""
+        """Cast a tensor of f16 or f32; equal casts of a block are one."""
         if _is(expr, dtype):
             return expr
         array = constant(expr)

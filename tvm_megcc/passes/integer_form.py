@@ -3,15 +3,15 @@
     conv2d(dequantize(x, sx, zx), dequantize(w, sw, zw)) + dequantize(b, sx * sw, 0)
       ->  astype(conv2d(astype(x, i32) - zx, w - zw) + b, f32) * (sx * sw)
 
-which is the same real number, rounded once instead of once for each product. It is the arithmetic
-of ONNX's QLinearConv and QLinearMatMul, as `tvm_megcc.ops` emits it, so that what the integer
-kernels serve is one form (`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights
-are constants of 8 bits that one zero point, or none, makes signed bytes of; scales are constants,
-one for the data and one for the weights or for each output channel.
+which is the same real number, rounded once instead of once for each product. QLinearConv and
+QLinearMatMul have this form, too, so that integer kernels know one form
+(`tvm_megcc.fuse.quantised`). It is made only where they serve it: weights are constants of 8 bits
+that at most one zero point turns into signed bytes; scales are constants, one for the data and one
+for the weights or for each output channel.
 
-A real number does not wrap, so no sum may reach 2^31, whatever the data is: the sum of the sizes of
-a channel's weights says how large it can be. Nor may a scale make infinities or denormals of what
-the product of two scales does not (`exprs.STEPS`).
+Real numbers do not wrap, so no sum may reach 2^31. Its bound is the largest datum times the sum of
+a channel's absolute weights. Scales must be in the range in which products of two stay normal
+(`exprs.STEPS`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from math import isfinite
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
 from tvm_megcc.dims import bounds
 from tvm_megcc.kernels.packing import byte_zero
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, rebuilt
 from tvm_megcc.relax_tools.exprs import (
     STEPS,
     constant,
@@ -38,32 +37,22 @@ from tvm_megcc.relax_tools.exprs import (
 )
 from tvm_megcc.relax_tools.moved_constants import moved_constant
 from tvm_megcc.relax_tools.names import names_of
-from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
+from tvm_megcc.relax_tools.traits import MATMUL
 from tvm_megcc.relax_tools.work_attributes import with_reasons
 
-#: Convolution -> its spatial dims and the layouts in which the importer leaves it.
-_CONVOLUTIONS = {
+#: Convolution -> the layouts of data and weights in which the importer leaves it.
+_LAYOUTS = {
     "relax.nn.conv1d": ("NCW", "OIW"),
     "relax.nn.conv2d": ("NCHW", "OIHW"),
 }
-_MATMUL = "relax.matmul"
 #: By how much the scale of a bias may differ from the product of the other two.
 _SAME_SCALE = 1e-6
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.IntegerForm")
-class IntegerForm:
-    """See the module's docstring."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Rewriter(mod)
-        return with_reasons(cleaned(rewritten(mod, rewriter)), rewriter.in_float)
-
-
 @dataclass(frozen=True, slots=True)
 class _Integers:
-    """A constant: integers less their zero point, and the scale of each."""
+    """A dequantised constant: integers minus their zero points, and a scale for each."""
 
     values: np.ndarray
     scales: np.ndarray
@@ -71,7 +60,7 @@ class _Integers:
 
 @dataclass(frozen=True, slots=True)
 class _Data:
-    """A tensor at run time: 8 bits, one zero point and one scale for all."""
+    """A tensor of 8 bits at run time, with its only zero point and scale."""
 
     raw: relax.Expr
     zero: int
@@ -79,39 +68,35 @@ class _Data:
 
     @property
     def largest(self) -> int:
-        """How large its integers are at most, also before the zero point is taken off."""
+        """Largest absolute value of the integers, with and without the zero point subtracted."""
         ends = np.iinfo(numpy_dtype(dtype_of(self.raw)))
         return int(max(abs(int(e) - z) for e in (ends.min, ends.max) for z in (0, self.zero)))
 
 
-@mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.symbols: Symbols
+@rewriting_pass("tvm_megcc.IntegerForm", clean=True)
+class IntegerForm(Rewriter):
+    """Compute convolutions and products of dequantised tensors in integers."""
+
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
         self.name = ""  # of the variable being bound
-        self.names = names_of(mod)
-        self.in_float: dict[str, str] = {}
-        #: Sums in i32 -> how large they are at most, as an array that broadcasts to them.
+        #: Variable and operator that stay in float -> the reason.
+        self.in_float: dict[tuple[str, str], str] = {}
+        #: Sums in i32 -> their largest absolute values, as an array that broadcasts to them.
         self.largest: dict[relax.Var, np.ndarray] = {}
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         self.name = binding.var.name
         super().visit_var_binding_(binding)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        call = self.visit_expr_post_order(call)
-        name = op_name(call)
-        if name in _CONVOLUTIONS:
-            return self._convolution(call, _CONVOLUTIONS[name])
-        if name == _MATMUL:
-            return self._product(call)
-        if name == "relax.add":
-            return self._biased(call)
-        return call
+    def leave(self, mod: tvm.IRModule) -> tvm.IRModule:
+        names = names_of(mod)
+        rows = [(names.get(var, f"{op} {var}"), why) for (var, op), why in self.in_float.items()]
+        return with_reasons(mod, dict(rows))
 
-    def _convolution(self, call: relax.Call, layouts: tuple[str, str]) -> relax.Expr:
-        attrs = call.attrs
+    @on(*_LAYOUTS)
+    def _convolution(self, call: relax.Call) -> relax.Expr:
+        attrs, layouts = call.attrs, _LAYOUTS[op_name(call)]
         data, weights = self._data(call.args[0]), self._integers(call.args[1])
         if (str(attrs.data_layout), str(attrs.kernel_layout)) != layouts or data is None:
             return call
@@ -125,19 +110,11 @@ class _Rewriter(PyExprMutator):
         largest = data.largest * taps.reshape(-1, *[1] * (rank - 2))
         if _wraps(largest):
             return self._in_float(call, _TOO_MANY)
-        function = getattr(relax.op.nn, op_name(call).removeprefix("relax.nn."))
-        total = function(
-            self._centred(data),
-            make_constant(weights.values),
-            strides=attrs.strides,
-            padding=attrs.padding,
-            dilation=attrs.dilation,
-            groups=attrs.groups,
-            data_layout=layouts[0],
-            kernel_layout=layouts[1],
-        )
+        operands = [self._centred(data), make_constant(weights.values)]
+        total = rebuilt(call, operands, out_dtype=None)
         return self._real(total, data.scale * scales.reshape(-1, *[1] * (rank - 2)), largest)
 
+    @on(MATMUL)
     def _product(self, call: relax.Call) -> relax.Expr:
         lhs, weights = self._data(call.args[0]), self._integers(call.args[1])
         if lhs is None:
@@ -146,7 +123,7 @@ class _Rewriter(PyExprMutator):
             rhs = self._data(call.args[1])
             if rhs is None:
                 return self._in_float(call, "its other operand is not of 8 bits with one scale")
-            # Of a dim that has no bound, as many terms as any real model sums.
+            # A dim without a bound counts as one term: no real model sums too many.
             terms = bounds((shape_of(call.args[0], self.symbols) or (1,))[-1])[1]
             largest = np.asarray(lhs.largest * rhs.largest * (terms if isfinite(terms) else 1))
             if _wraps(largest):
@@ -165,8 +142,9 @@ class _Rewriter(PyExprMutator):
         total = relax.op.matmul(self._centred(lhs), make_constant(weights.values))
         return self._real(total, lhs.scale * scales, largest)
 
+    @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
-        """A bias of the sum's own scale joins the sum."""
+        """Add a bias of the sum's own scale as integers."""
         for value, other in (call.args, reversed(call.args)):
             times = bound(self, value)
             added = self._integers(other)
@@ -194,24 +172,22 @@ class _Rewriter(PyExprMutator):
         return call
 
     def _in_float(self, call: relax.Call, why: str) -> relax.Call:
-        found = self.names.get(self.name)
-        operator = op_name(call).removeprefix("relax.")
-        self.in_float[found or f"{operator} {self.name}"] = why
+        self.in_float[self.name, op_name(call).removeprefix("relax.")] = why
         return call
 
     def _real(self, total: relax.Expr, scales: np.ndarray, largest: np.ndarray) -> relax.Expr:
-        total = self.builder_.emit(total)
+        total = self.emit(total)
         self.largest[total] = largest
-        number = self.builder_.emit(relax.op.astype(total, "float32"))
+        number = self.emit(relax.op.astype(total, "float32"))
         scales = scales.reshape(()) if scales.size == 1 else scales
         return relax.op.multiply(number, make_constant(scales.astype(np.float32)))
 
     def _centred(self, data: _Data) -> relax.Expr:
-        wide = self.builder_.emit(relax.op.astype(data.raw, "int32"))
+        wide = self.emit(relax.op.astype(data.raw, "int32"))
         if data.zero == 0:
             return wide
         zero = make_constant(np.asarray(data.zero, np.int32))
-        return self.builder_.emit(relax.op.subtract(wide, zero))
+        return self.emit(relax.op.subtract(wide, zero))
 
     def _data(self, expr: relax.Expr) -> _Data | None:
         call = bound(self, expr)
@@ -224,7 +200,7 @@ class _Rewriter(PyExprMutator):
         return _Data(raw, zero, scale)
 
     def _integers(self, expr: relax.Expr) -> _Integers | None:
-        """A constant that is dequantised, and then perhaps moved."""
+        """A dequantised constant, perhaps permuted or reshaped; None for anything else."""
         found = moved_constant(self, expr, self.symbols)
         if found is None or found.scales is None or found.zeros is None:
             return None
@@ -234,17 +210,17 @@ class _Rewriter(PyExprMutator):
         return _Integers(values.astype(np.int32), found.scales)
 
 
-#: Why a sum stays a float that i32 might not hold.
+#: Reason for a sum in float that i32 might not hold.
 _TOO_MANY = "a sum of so many products may not fit into 32 bits"
 
 
 def _wraps(largest: np.ndarray) -> bool:
-    """Whether a sum that is so large at most may not fit into i32."""
+    """Whether sums with these bounds may not fit into i32."""
     return bool(largest.max(initial=0) >= 1 << 31)
 
 
 def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
-    """Why no integer kernel has such weights, or an empty string."""
+    """Reason why no integer kernel takes such weights, or an empty string."""
     if scales is None:
         return "its scales differ within an output channel"
     if byte_zero(weights.values) is None:
@@ -255,7 +231,7 @@ def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
 
 
 def _is_plain(data: _Data, weights: _Integers) -> bool:
-    """Whether the products of the scales are reals, as far as weights other than 0 go by them."""
+    """Whether products of the scales are normal numbers, except those of weights of 0."""
     sizes = np.abs(weights.scales).astype(np.float64)
     if not (sizes <= STEPS[1]).all():  # a NaN is not
         return False
@@ -264,7 +240,7 @@ def _is_plain(data: _Data, weights: _Integers) -> bool:
 
 
 def _one_of_each(scales: np.ndarray, axis: int) -> np.ndarray | None:
-    """The scales along one axis, where they differ along no other."""
+    """Scales along one axis; None if they differ along another."""
     if scales.size == 0:
         return None
     moved = np.moveaxis(scales, axis, 0).reshape(scales.shape[axis], -1)

@@ -1,11 +1,9 @@
-"""MaterialiseKernels: bind what one kernel computes to the kernel's symbol.
+"""MaterialiseKernels: calls that one kernel computes become a call of the kernel's symbol.
 
 Before: ``conv2d``, ``add``, ``nn.relu``. After: ``y = R.call_dps_packed("megcc_conv2d_...", (x,
 packed, bias, R.shape(attrs), R.shape([work, workspace, cost, overlap])), ...)`` (see
-`relax_tools.kernel_calls`). Where several kernels serve a call, `fuse.choosing` decides over the
-whole module, where code counts `fuse.sharing` makes instances one, and `fuse.tied_tables` has
-rows read out of the weights of a product. The constants are packed for the kernel that was chosen.
-What no kernel takes stays as it is.
+`relax_tools.kernel_calls`). `fuse.assigning` decides which kernel computes which calls. Constants
+are packed for the chosen kernel. Calls that no kernel takes stay.
 """
 
 from __future__ import annotations
@@ -20,24 +18,23 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.core.program import Kernel
-from tvm_megcc.fuse.choosing import chosen
-from tvm_megcc.fuse.match import Match, find_matches
+from tvm_megcc.fuse.assigning import assigned
+from tvm_megcc.fuse.match import Match
 from tvm_megcc.fuse.multiply_adds import multiply_adds
-from tvm_megcc.fuse.sharing import with_shared_activations
-from tvm_megcc.fuse.tied_tables import with_tied_tables
-from tvm_megcc.kernels import packing, tuned
+from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.kernel_file import KernelFile
-from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, make_constant
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, with_kernels, with_spending
-from tvm_megcc.relax_tools.names import names_of
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.shape_exprs import variables_of
 from tvm_megcc.relax_tools.work_attributes import with_work
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.MaterialiseKernels")
-class MaterialiseKernels:
-    """Replace what kernels can compute by calls of kernel symbols.
+@module_pass("tvm_megcc.MaterialiseKernels")
+def MaterialiseKernels(
+    mod: tvm.IRModule, arch: str, preference: Preference = DEFAULT
+) -> tvm.IRModule:
+    """Replace calls that kernels compute by calls of kernel symbols.
 
     Parameters
     ----------
@@ -46,32 +43,17 @@ class MaterialiseKernels:
     preference : Preference
         What decides between kernels of equal rank.
     """
-
-    def __init__(self, arch: str, preference: Preference = DEFAULT) -> None:
-        self.arch = arch
-        self.preference = preference
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        rewriter = _Materialiser(mod)
-        functions = [
-            (g, f, find_matches(f, self.arch, self.preference)) for g, f in plain_functions(mod)
-        ]
-        rows = [(f, matches) for _, f, matches in functions]
-        kernels, spending = chosen(rows, self.arch, self.preference)
-        found = [matches for _, _, matches in functions]
-        known = tuned.current()
-        if self.preference.wants_little_code and not (known and known.is_trial):
-            found = with_shared_activations(found, kernels)
-        tied = [(f, matches) for (_, f, _), matches in zip(functions, found, strict=True)]
-        found, tables = with_tied_tables(tied, kernels, self.arch, names_of(mod))
-        for (gvar, func, _), matches in zip(functions, found, strict=True):
-            rewriter.matches = {var: (match, kernels[var]) for var, match in matches.items()}
-            rewriter.variables = variables_of(func)
-            rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-        result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
-        counts = (multiply_adds(f, matches.values()) for _, f, matches in functions)
-        result = with_work(result, sum(counts, Counter()), tables)
-        return with_spending(with_kernels(result, rewriter.kernels.values()), spending)
+    found = assigned(mod, arch, preference)
+    rewriter = _Materialiser(mod)
+    counts: Counter[str] = Counter()
+    for gvar, func, matches in found.functions:
+        rewriter.matches = {var: (match, found.kernels[var]) for var, match in matches.items()}
+        rewriter.variables = variables_of(func)
+        rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
+        counts += multiply_adds(func, matches.values())
+    result = relax.transform.DeadCodeElimination()(rewriter.builder_.get())
+    result = with_kernels(with_work(result, counts, found.tables), rewriter.kernels.values())
+    return with_spending(result, found.spending)
 
 
 @mutator
@@ -111,7 +93,7 @@ class _Materialiser(PyExprMutator):
 
 
 def _constants(operands: Mapping[str, relax.Expr | np.ndarray]) -> dict[str, np.ndarray]:
-    """The operands whose values are known, by name."""
+    """Constant operands by name."""
     arrays = {
         name: operand if isinstance(operand, np.ndarray) else constant(operand)
         for name, operand in operands.items()

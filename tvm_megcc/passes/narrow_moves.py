@@ -1,9 +1,8 @@
-"""NarrowMoves: what moves elements comes before what widens them.
+"""NarrowMoves: permuting and reshaping come before widening.
 
     permute_dims(astype(x, i32) - zero)  ->  astype(permute_dims(x), i32) - zero
 
-A quarter of the bytes is moved, and integer kernels, which read 8 bits, see the widening beside
-them.
+A quarter of the bytes is moved, and integer kernels find the widening next to them.
 """
 
 from __future__ import annotations
@@ -11,19 +10,17 @@ from __future__ import annotations
 from tvm import relax
 
 from tvm_megcc.core.dtypes import EIGHT_BITS
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.exprs import dtype_of
-from tvm_megcc.relax_tools.rewriting import Rewriter, bound, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.traits import PERMUTES
 
 
 @rewriting_pass("tvm_megcc.NarrowMoves", clean=True)
 class NarrowMoves(Rewriter):
-    """See the module's docstring."""
+    """Permute and reshape 8-bit tensors before they are widened to i32."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        return self._narrow(call) if op_name(call) in PERMUTES - {"relax.flatten"} else call
-
+    @on(*PERMUTES - {"relax.flatten"})
     def _narrow(self, move: relax.Call) -> relax.Expr:
         wide = bound(self, move.args[0])
         zero = None
@@ -34,6 +31,6 @@ class NarrowMoves(Rewriter):
         raw = wide.args[0]
         if not isinstance(raw, relax.Var) or dtype_of(raw) not in EIGHT_BITS:
             return move
-        moved = relax.Call(move.op, [raw, *move.args[1:]], move.attrs, move.ty_args)
-        made = relax.op.astype(self.builder_.emit(moved), "int32")
-        return made if zero is None else relax.op.subtract(self.builder_.emit(made), zero)
+        moved = with_args(move, [raw, *move.args[1:]])
+        made = relax.op.astype(self.emit(moved), "int32")
+        return made if zero is None else relax.op.subtract(self.emit(made), zero)

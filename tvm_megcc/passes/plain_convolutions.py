@@ -3,10 +3,10 @@
     conv2d_transpose(x, W[I, O, KH, KW], strides=s, padding=p)
       ->  conv2d(spread(x, s), mirrored(W)[O, I, KH, KW], padding=d * (K - 1) - p)
 
-`spread` puts ``s - 1`` zeros between neighbours along each axis. Where the windows neither overlap
-nor leave gaps, a convolution of one tap computes all that comes of a pixel, and what it computes is
-interleaved. These are the forms that ONNX's ConvTranspose is imported in, so that the kernels of
-convolutions serve both; TVM's own code reads and computes in f32.
+`spread` puts ``s - 1`` zeros between neighbours along each axis. Where windows neither overlap nor
+leave gaps, a 1x1 convolution computes all outputs of a pixel, which are then interleaved. The
+importer gives ONNX's ConvTranspose the same forms, so that kernels of convolutions serve both.
+TVM's own code computes in f32.
 
 Weights are constants, also quantised ones; spatial sizes are known.
 """
@@ -22,25 +22,21 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.dims import Size, fixed_dims, is_static
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import function_of, op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
-from tvm_megcc.relax_tools.shape_exprs import prim_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
 #: Transposed convolution -> the plain one.
-_PLAIN = {
-    name: getattr(relax.op.nn, name.removeprefix("relax.nn.").removesuffix("_transpose"))
-    for name in TRANSPOSED_CONVOLUTIONS
-}
+_PLAIN = {name: function_of(name.removesuffix("_transpose")) for name in TRANSPOSED_CONVOLUTIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """A value that is interleaved from pixels, which have as many channels for each tap."""
+    """A value interleaved from pixels that have `channels` for each of `taps`."""
 
     pixels: relax.Var
     taps: int
@@ -50,7 +46,7 @@ class _Tiles:
 
 
 def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
-    """``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
+    """Weights of a plain convolution: ``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
 
     def turned(array: np.ndarray) -> np.ndarray:
         given, channels, *kernel = array.shape
@@ -69,7 +65,7 @@ def _taps_as_channels(array: np.ndarray) -> np.ndarray:
 
 
 def _for_each_tap(bias: np.ndarray, tiles: _Tiles, rank: int) -> np.ndarray:
-    """A bias of the channels as one of the pixels' channels: each tap has all of them."""
+    """Repeat a bias for each tap, as the pixels' channels are."""
     return np.tile(bias.reshape(-1), tiles.taps).reshape(1, -1, *[1] * (rank - 2))
 
 
@@ -80,7 +76,7 @@ def _has_transposed(mod: tvm.IRModule) -> bool:
 
 @rewriting_pass("tvm_megcc.PlainConvolutions", clean=True, where=_has_transposed)
 class PlainConvolutions(Rewriter):
-    """See the module's docstring; layouts are channels first."""
+    """Replace transposed convolutions by plain ones, in channels-first layouts."""
 
     def __init__(self, *given: tvm.IRModule) -> None:
         super().__init__(*given)
@@ -93,10 +89,9 @@ class PlainConvolutions(Rewriter):
         if self.made is not None:
             self.tiles[self.get_var_remap(binding.var)] = self.made
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) == "relax.add":
-            return self._biased(call)
-        if op_name(call) not in _PLAIN or layouts_of(call) != channels_first(call):
+    @on(*_PLAIN)
+    def _convolution(self, call: relax.Call) -> relax.Expr:
+        if layouts_of(call) != channels_first(call):
             return call
         weights = moved_constant(self, call.args[1], self.symbols)
         shape = shape_of(call.args[0], self.symbols)
@@ -130,24 +125,25 @@ class PlainConvolutions(Rewriter):
         made = plain.map(_taps_as_channels).expression()
         if made is None or 0 in shape:
             return None
-        pixels = self._emit(_PLAIN[op_name(call)](call.args[0], self._emit(made)))
+        pixels = self.emit(_PLAIN[op_name(call)](call.args[0], self.emit(made)))
         channels = plain.values.shape[0]
         sizes = [size * k for size, k in zip(fixed_dims(shape[2:]), kernel, strict=True)]
         shapes = (
-            self._shape([shape[0], *kernel, channels, *shape[2:]]),
-            self._shape([shape[0], channels, *sizes]),
+            self.shape([shape[0], *kernel, channels, *shape[2:]]),
+            self.shape([shape[0], channels, *sizes]),
         )
         woven = [axis for k in range(rank) for axis in (2 + rank + k, 1 + k)]
         return self._whole(_Tiles(pixels, prod(kernel), channels, shapes, [0, 1 + rank, *woven]))
 
     def _whole(self, tiles: _Tiles) -> relax.Expr:
         self.made = tiles
-        parts = self._emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
-        parts = self._emit(relax.op.permute_dims(parts, tiles.axes))
+        parts = self.emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
+        parts = self.emit(relax.op.permute_dims(parts, tiles.axes))
         return relax.op.reshape(parts, tiles.shapes[1])
 
+    @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
-        """A bias is added to the pixels, where it can join their sums."""
+        """Add a bias to the pixels, whose kernel adds it to its sums."""
         for value, other in (call.args, reversed(call.args)):
             tiles = self.tiles.get(value) if isinstance(value, relax.Var) else None
             bias = moved_constant(self, other, self.symbols)
@@ -160,7 +156,7 @@ class PlainConvolutions(Rewriter):
             repeated = bias.map(partial(_for_each_tap, tiles=tiles, rank=rank))
             made = repeated.expression(axis=1)
             assert made is not None  # each channel has its own step
-            pixels = self._emit(relax.op.add(tiles.pixels, self._emit(made)))
+            pixels = self.emit(relax.op.add(tiles.pixels, self.emit(made)))
             return self._whole(replace(tiles, pixels=pixels))
         return call
 
@@ -180,33 +176,24 @@ class PlainConvolutions(Rewriter):
         strides = [int(s) for s in attrs.strides]
         rank = len(sizes)
         if set(strides) != {1}:
-            data = self._emit(relax.op.expand_dims(data, [3 + 2 * k for k in range(rank)]))
+            data = self.emit(relax.op.expand_dims(data, [3 + 2 * k for k in range(rank)]))
             width = [0] * 4 + [n for s in strides for n in (0, 0, 0, s - 1)]
-            data = self._emit(relax.op.nn.pad(data, width))
+            data = self.emit(relax.op.nn.pad(data, width))
             whole = [size * s for size, s in zip(sizes, strides, strict=True)]
-            data = self._reshaped(data, [*shape[:2], *whole])
+            data = self.emit(relax.op.reshape(data, self.shape([*shape[:2], *whole])))
             sizes = [size - s + 1 for size, s in zip(whole, strides, strict=True)]
         begin = [max(0, -n) for n in before]
         end = [size - max(0, -n) for size, n in zip(sizes, after, strict=True)]
         if any(first >= last for first, last in zip(begin, end, strict=True)):
             return None
         if set(strides) != {1} or any(begin) or end != sizes:
-            data = self._emit(relax.op.strided_slice(data, [*range(2, 2 + rank)], begin, end))
+            data = self.emit(relax.op.strided_slice(data, [*range(2, 2 + rank)], begin, end))
         padding = [max(0, n) for n in (*before, *after)]
         return _PLAIN[op_name(call)](
             data,
-            self._emit(made),
+            self.emit(made),
             padding=padding,
             dilation=[int(d) for d in attrs.dilation],
             groups=int(attrs.groups),
             out_dtype=str(attrs.out_dtype) if attrs.out_dtype else None,
         )
-
-    def _shape(self, sizes: list[Size]) -> relax.ShapeExpr:
-        return relax.ShapeExpr([prim_of(size, self.variables) for size in sizes])
-
-    def _reshaped(self, data: relax.Expr, sizes: list[Size]) -> relax.Var:
-        return self._emit(relax.op.reshape(data, self._shape(sizes)))
-
-    def _emit(self, value: relax.Expr) -> relax.Var:
-        return self.builder_.emit(value)

@@ -1,4 +1,4 @@
-"""QuantisedMoves: what only moves elements works on 8 bits, and steps that undo each other vanish.
+"""QuantisedMoves: copies and permutations work on 8 bits; steps that undo each other vanish.
 
     reshape(dequantize(x))                 ->  dequantize(reshape(x))
     quantize(reshape(v))                   ->  reshape(quantize(v))
@@ -7,105 +7,84 @@
     pad(dequantize(x, s, z), 0)            ->  dequantize(pad(x, z), s, z)
     clip(quantize(v, s, z), low, high)     ->  quantize(clip(v, s*(low-z), s*(high-z)), s, z)
 
-so that quantising and dequantising stand where integer kernels begin and end. Moving is whatever
-gives some of its operand's elements, each as it is: also the largest one of a window, or the
-nearest one. Scales are constants, one for the whole tensor. Limits of bytes, which TFLite has for
-its activations, become those of the number, which kernels take; limits that keep all bytes vanish.
+so that quantising and dequantising stand where integer kernels begin and end. Copies are operators
+whose result is unchanged elements of their operand: also max pooling and nearest resizing. Scales
+are constants, one for the whole tensor. Limits of bytes, as TFLite has them for activations, become
+limits of the number, which kernels take; limits that keep all bytes vanish.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from math import inf
 
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.core.dtypes import EIGHT_BITS, numpy_dtype
-from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.calls import op_name, rebuilt, with_args
 from tvm_megcc.relax_tools.exprs import as_float, constant, dtype_of, step_of, use_counts
-from tvm_megcc.relax_tools.rewriting import bound, cleaned
-from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS
-
-#: Operators that give elements of their first operand.
-_MOVES = COPIES | MAX_POOLS
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, module_pass, on, rewritten
+from tvm_megcc.relax_tools.traits import COPIES, MAX_POOLS, named
 
 _PAD = "relax.nn.pad"
+#: Operators whose result is unchanged elements of the first operand, some by their attributes.
+_COPIES = COPIES | MAX_POOLS | named("image.resize2d take")
 
 
-def _moves(call: relax.Expr) -> bool:
-    """Whether an expression gives elements of its first operand, each as it is."""
+def _copies(call: relax.Expr) -> bool:
+    """Whether the result of a call is unchanged elements of its first operand."""
     name = op_name(call)
     if name == "relax.image.resize2d":
         return str(call.attrs.method) == "nearest_neighbor"
-    return name in _MOVES or (name == "relax.take" and str(call.attrs.mode) != "nan")
+    return name in _COPIES and not (name == "relax.take" and str(call.attrs.mode) == "nan")
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.QuantisedMoves")
-class QuantisedMoves:
-    """See the module's docstring."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        # Quantising moves up by one operator in each round.
-        while True:
-            rewriter = _Rewriter(mod)
-            for gvar, func in plain_functions(mod):
-                rewriter.uses = use_counts(func)
-                rewriter.builder_.update_func(gvar, rewriter.visit_expr(func))
-            if not rewriter.changed:
-                return mod
-            mod = cleaned(rewriter.builder_.get())
+@module_pass("tvm_megcc.QuantisedMoves")
+def QuantisedMoves(mod: tvm.IRModule) -> tvm.IRModule:
+    """Permute and copy 8-bit tensors in place of floats; drop steps that undo each other."""
+    # A quantize moves up by one operator in each round.
+    while True:
+        rewriter = _Moves(mod)
+        made = rewritten(mod, rewriter)
+        if not rewriter.changed:
+            return mod
+        mod = cleaned(made)
 
 
 @mutator
-class _Rewriter(PyExprMutator):
-    def __init__(self, mod: tvm.IRModule) -> None:
-        super().__init__(mod)
-        self.uses: Counter[relax.Var] = Counter()
-        self.changed = False
+class _Moves(Rewriter):
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
 
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        given = call
-        call = self.visit_expr_post_order(call)
-        made = self._rewritten(call, given)
-        self.changed |= made is not call
-        return made
+    @property
+    def is_only_user(self) -> bool:
+        """Whether nothing else reads the first operand of the call at hand."""
+        return self.uses[self.given.args[0]] == 1
 
-    def _rewritten(self, call: relax.Call, given: relax.Call) -> relax.Expr:
-        name = op_name(call)
-        if _moves(call):
-            return self._moved(call)
-        if name == "relax.concat":
-            return self._joined(call)
-        if name == _PAD:
-            return self._padded(call)
-        if name == "relax.quantize":
-            return self._quantised(call, self.uses[given.args[0]] == 1)
-        if name == "relax.clip" and dtype_of(call) in EIGHT_BITS:
-            return self._limited(call, self.uses[given.args[0]] == 1)
-        return call
-
+    @on(*_COPIES)
     def _moved(self, call: relax.Call) -> relax.Expr:
-        source = self._dequantised(call.args[0])
+        source = self._dequantised(call.args[0]) if _copies(call) else None
         if source is None:
             return call
         args = [source.args[0], *call.args[1:]]
-        moved = self.builder_.emit(relax.Call(call.op, args, call.attrs, call.ty_args))
+        moved = self.emit(with_args(call, args))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
+    @on(_PAD)
     def _padded(self, call: relax.Call) -> relax.Expr:
         source = self._dequantised(call.args[0])
         fill = None if source is None else _fill(call, source)
         if source is None or fill is None:
             return call
-        moved = self.builder_.emit(_pad(source.args[0], call, fill))
+        moved = self.emit(_pad(source.args[0], call, fill))
         return relax.op.dequantize(moved, *source.args[1:], axis=0)
 
+    @on("relax.concat")
     def _joined(self, call: relax.Call) -> relax.Expr:
-        """Dequantised once, where all parts have the same scale and zero point."""
+        """Dequantise the joined parts, where all have the same scale and zero point."""
         fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else []
         sources = [s for f in fields if (s := self._dequantised(f)) is not None]
         if not sources or len(sources) < len(fields) or call.attrs.axis is None:
@@ -114,20 +93,21 @@ class _Rewriter(PyExprMutator):
         if not all(_same_steps(first, other) for other in others):
             return call
         joined = relax.op.concat([s.args[0] for s in sources], axis=int(call.attrs.axis))
-        return relax.op.dequantize(self.builder_.emit(joined), *first.args[1:], axis=0)
+        return relax.op.dequantize(self.emit(joined), *first.args[1:], axis=0)
 
-    def _quantised(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
+    @on("relax.quantize")
+    def _quantised(self, call: relax.Call) -> relax.Expr:
         if not _is_by_one_step(call) or dtype_of(call) not in EIGHT_BITS:
             return call
         source = bound(self, call.args[0])
         if op_name(source) == "relax.dequantize" and _same_steps(source, call):
             same = dtype_of(source.args[0]) == dtype_of(call)
             return source.args[0] if same and _is_by_one_step(source) else call
-        if not is_only_user:
+        if not self.is_only_user:
             return call
-        if _moves(source) and int(source.args[0].ty.ndim) > 0:
+        if _copies(source) and int(source.args[0].ty.ndim) > 0:
             args = [self._step(source.args[0], call), *source.args[1:]]
-            return relax.Call(source.op, args, source.attrs, source.ty_args)
+            return with_args(source, args)
         if op_name(source) == _PAD and (fill := _fill(source, call)) is not None:
             return _pad(self._step(source.args[0], call), source, fill)
         if op_name(source) == "relax.concat" and isinstance(source.args[0], relax.Tuple):
@@ -137,8 +117,11 @@ class _Rewriter(PyExprMutator):
             return relax.op.concat(parts, axis=int(source.attrs.axis))
         return call
 
-    def _limited(self, call: relax.Call, is_only_user: bool) -> relax.Expr:
-        """Limits of bytes. Each is a step of the quantised number, so both round to the same."""
+    @on("relax.clip")
+    def _limited(self, call: relax.Call) -> relax.Expr:
+        """Limits of bytes as limits of the number: each is a whole step, so both round alike."""
+        if dtype_of(call) not in EIGHT_BITS:
+            return call
         info = np.iinfo(numpy_dtype(dtype_of(call)))
         low, high = (as_float(limit) for limit in call.args[1:])
         if low is None or high is None:
@@ -147,7 +130,7 @@ class _Rewriter(PyExprMutator):
             return call.args[0]
         source = bound(self, call.args[0])
         whole = low.is_integer() and high.is_integer() and info.min <= low <= high <= info.max
-        if not whole or not is_only_user or op_name(source) != "relax.quantize":
+        if not whole or not self.is_only_user or op_name(source) != "relax.quantize":
             return call
         step = step_of(source)
         if step is None or step[0] <= 0:
@@ -155,15 +138,15 @@ class _Rewriter(PyExprMutator):
         scale, zero = step
         first = -inf if low == info.min else float(scale) * (low - zero)
         last = inf if high == info.max else float(scale) * (high - zero)
-        number = self.builder_.emit(relax.op.clip(source.args[0], first, last))
-        return relax.Call(source.op, [number, *source.args[1:]], source.attrs, source.ty_args)
+        number = self.emit(relax.op.clip(source.args[0], first, last))
+        return with_args(source, [number, *source.args[1:]])
 
     def _step(self, part: relax.Expr, like: relax.Call) -> relax.Expr:
         dtype = str(like.attrs.out_dtype)
-        return self.builder_.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
+        return self.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
     def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
-        """The ``dequantize`` by one constant step that a value is."""
+        """The ``dequantize`` by one constant step behind a value, or None."""
         call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or not _is_by_one_step(call):
             return None
@@ -172,10 +155,9 @@ class _Rewriter(PyExprMutator):
 
 
 def _fill(call: relax.Call, steps: relax.Call) -> int | None:
-    """Fill value of a padding of bytes, whose steps are those of a ``quantize`` or its inverse.
+    """Fill value of a padding of bytes with the steps of a ``quantize`` or ``dequantize``.
 
-    None where no byte stands for the number: of constants only 0 is taken, whose zero point has to
-    be one.
+    None where no byte stands for the number. Of constants only 0 is taken, as its zero point.
     """
     step = step_of(steps)
     raw = steps.args[0] if op_name(steps) == "relax.dequantize" else steps
@@ -188,8 +170,7 @@ def _fill(call: relax.Call, steps: relax.Call) -> int | None:
 
 
 def _pad(data: relax.Expr, like: relax.Call, fill: int) -> relax.Call:
-    width = [int(v) for v in like.attrs.pad_width]
-    return relax.op.nn.pad(data, width, str(like.attrs.pad_mode), fill)
+    return rebuilt(like, [data], pad_value=fill)
 
 
 def _is_by_one_step(call: relax.Call) -> bool:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from tvm import relax
 
-from tvm_megcc.relax_tools.calls import op_name
-from tvm_megcc.relax_tools.rewriting import Rewriter, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
 from tvm_megcc.relax_tools.size_reads import read_sizes
 
 
@@ -18,7 +17,6 @@ from tvm_megcc.relax_tools.size_reads import read_sizes
 class ReadSizes(Rewriter):
     """Rewrite every ``relax.tensor_to_shape``."""
 
-    def rewrite(self, call: relax.Call) -> relax.Expr:
-        if op_name(call) == "relax.tensor_to_shape":
-            return read_sizes(call.args[0], call.ty)
-        return call
+    @on("relax.tensor_to_shape")
+    def _read(self, call: relax.Call) -> relax.Expr:
+        return read_sizes(call.args[0], call.ty)

@@ -1,49 +1,39 @@
-"""SettleStretched: what is known of dims that met, in a function for some sizes only.
+"""SettleStretched: broadcast dims that are known, in a function for some sizes only.
 
     z = stretched_size(1, 4);  y = stretched(x: [1, 3]) to [z, 3]
     ->  y = broadcast_to(x, [4, 3])
 
-Another pass leaves out an expansion that the operator does itself.
+ImplicitBroadcast then drops an expansion that the operator does itself.
 """
 
 from __future__ import annotations
 
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import stretch
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.rewriting import rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols, size_of, sizes_of
+from tvm_megcc.relax_tools.exprs import expressions
+from tvm_megcc.relax_tools.rewriting import Rewriter, module_pass, rewritten
+from tvm_megcc.relax_tools.shape_exprs import size_of, sizes_of
 from tvm_megcc.relax_tools.stretching import copied, parts_of
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.SettleStretched")
-class SettleStretched:
-    """Sizes first, whose names TVM then replaces by their numbers, then the copies."""
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        found = [gvar for gvar, func in mod.functions_items() if _has_copies(mod, func)]
-        if not found:
-            return mod
-        mod = rewritten(mod, _Sizes(mod))
-        return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
-
-
-def _has_copies(mod: tvm.IRModule, func: object) -> bool:
-    return isinstance(func, relax.Function) and any(
-        copied(mod, binding.value) is not None
-        for block in getattr(func.body, "blocks", ())
-        for binding in block.bindings
-    )
+@module_pass("tvm_megcc.SettleStretched")
+def SettleStretched(mod: tvm.IRModule) -> tvm.IRModule:
+    """Replace broadcast dims that are known by numbers, and copies to them by broadcast_to."""
+    functions = [func for func in mod.functions.values() if isinstance(func, relax.Function)]
+    if not any(copied(mod, expr) is not None for func in functions for expr in expressions(func)):
+        return mod
+    mod = rewritten(mod, _Sizes(mod))
+    return rewritten(relax.transform.CanonicalizeBindings()(mod), _Copies(mod))
 
 
 @mutator
-class _Sizes(PyExprMutator):
+class _Sizes(Rewriter):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.symbols: Symbols
         # A function that is called knows the size by its name.
         functions = [g.name_hint for g, f in mod.functions_items() if isinstance(f, relax.Function)]
         self.is_named = any(called_by(mod, [name]) for name in functions)
@@ -60,10 +50,9 @@ class _Sizes(PyExprMutator):
 
 
 @mutator
-class _Copies(PyExprMutator):
+class _Copies(Rewriter):
     def __init__(self, mod: tvm.IRModule) -> None:
         super().__init__(mod)
-        self.symbols: Symbols
         self.mod = mod
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:

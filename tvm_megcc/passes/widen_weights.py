@@ -1,7 +1,7 @@
-"""WidenWeights: quantised weights that no kernel takes become floats when the model is compiled.
+"""WidenWeights: quantised weights that no kernel takes become floats at compile time.
 
-Before: ``matmul(x, dequantize(constant))`` whatever `x` is. After: only where one kernel call will
-be made of it; the other constants are folded, as if they had never been kept.
+Before: ``matmul(x, dequantize(constant))`` for any `x`. After: only where a kernel takes both
+calls; the other constants are folded.
 """
 
 from __future__ import annotations
@@ -14,31 +14,27 @@ from tvm_megcc.fuse.match import find_matches
 from tvm_megcc.fuse.widened import widened
 from tvm_megcc.passes.fold_constants import folded
 from tvm_megcc.relax_tools.control_flow import plain_functions
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.relax_tools.work_attributes import with_widened
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.WidenWeights")
-class WidenWeights:
-    """See the module's docstring.
+@module_pass("tvm_megcc.WidenWeights")
+def WidenWeights(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
+    """Fold quantised weights to floats where no kernel takes them quantised.
 
     Parameters
     ----------
     arch : str
         Architecture whose kernels count (``portable``, ``arm64``, ``armv7``, ``x86``).
     """
-
-    def __init__(self, arch: str) -> None:
-        self.arch = arch
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        kept: set[relax.Var] = set()
-        taken: set[relax.Var] = set()
-        for _, func in plain_functions(mod):
-            weights = matmul_wq.weights(func)
-            kept |= weights.keys()
-            if weights:
-                matches = find_matches(func, self.arch).values()
-                taken |= weights.keys() & set().union(*(match.inside for match in matches))
-        if not kept - taken:
-            return mod
-        return with_widened(folded(mod, taken), widened(mod, taken))
+    kept: set[relax.Var] = set()
+    taken: set[relax.Var] = set()
+    for _, func in plain_functions(mod):
+        weights = matmul_wq.weights(func)
+        kept |= weights.keys()
+        if weights:
+            matches = find_matches(func, arch).values()
+            taken |= weights.keys() & set().union(*(match.inside for match in matches))
+    if not kept - taken:
+        return mod
+    return with_widened(folded(mod, taken), widened(mod, taken))

@@ -1,1 +1,1 @@
-"""What the frontend, the passes, fusion and lowering share about Relax."""
+"""Tools for Relax that frontend, passes, fusion and lowering share."""

@@ -1,6 +1,6 @@
 """Runs of axes that a reshape splits or merges.
 
-Enters: the shapes before and after. Leaves: which axes of both hold the same elements.
+Enters: the shapes before and after. Leaves: groups of axes of both that hold the same elements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tvm_megcc.dims import Size, Undecided, floormod, typical
 
 
 def regrouped(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list[int], list[int]]]:
-    """The finest runs of axes of `source` and `target` that hold the same elements.
+    """Finest runs of axes of `source` and `target` that hold the same elements.
 
     Example: ``regrouped([2, 6, 5], [2, 3, 2, 5])`` is ``[([0], [0]), ([1], [1, 2]), ([2], [3])]``.
     """
@@ -36,12 +36,12 @@ def regrouped(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list
 
 
 def _is_part(size: Size, whole: Size) -> bool:
-    """Whether `size` is less than `whole`, of which one divides the other.
+    """Whether `size` is less than `whole`, where either divides the other.
 
     Raises
     ------
     Undecided
-        When neither the bounds nor a common factor say so.
+        When neither bounds nor a common factor decide.
     """
     try:
         return size < whole
@@ -54,6 +54,6 @@ def _is_part(size: Size, whole: Size) -> bool:
 
 
 def _is_multiple(whole: Size, size: Size) -> bool:
-    """Whether `whole` is `size` times an integer, which may be empty both."""
+    """Whether `whole` is a multiple of `size`; both may be 0."""
     times = typical(whole) // max(1, typical(size))
     return floormod(whole, size) == 0 or size * times == whole

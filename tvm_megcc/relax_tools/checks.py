@@ -1,9 +1,9 @@
-"""Conditions on data: a value that is used only if a condition holds, else the run ends.
+"""Checks of data during a run: a value that depends on a condition, without which the run ends.
 
-ONNX calls some data an error, an index outside its axis for one, which no shape tells. So the value
-is given through a call that depends on the condition: what uses the value comes after the check, in
-every order of calls and also in a branch or a loop. ``lower`` makes it a `core.program.Check`;
-in ``relax.VirtualMachine`` it is a function of ours that raises.
+ONNX forbids some data, such as an index outside its axis, that no shape shows. A call that depends
+on the condition returns the value: users of the value come after the check, in every order of calls
+and in branches and loops. ``lower`` makes it a `core.program.Check`; in ``relax.VirtualMachine`` it
+is our function, which raises.
 
 Example
 -------
@@ -27,7 +27,7 @@ CHECKED = "tvm_megcc.checked"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a call checks: the value, the condition (one ``bool``), and the node that wants it."""
+    """A check: the value, the condition (one ``bool``), and the node that needs it."""
 
     value: relax.Expr
     holds: relax.Expr
@@ -35,21 +35,21 @@ class Checked:
 
 
 def checked(value: relax.Expr, holds: relax.Expr, node: str) -> relax.Call:
-    """`value`, for a run that ends when `holds` (a ``bool`` tensor of one element) is false.
+    """Call that gives `value`, or ends the run when `holds` (one ``bool``) is false.
 
     Parameters
     ----------
     value, holds : relax.Expr
-        With their types, as a variable has one.
+        With known types, as variables have.
     node : str
-        How messages call the model's node.
+        The model's node, as messages name it.
     """
     name = tvm.ir.StringImm(node)
     return relax.op.call_pure_packed(CHECKED, value, holds, name, ty_args=value.ty)
 
 
 def checked_of(expr: relax.Expr) -> Checked | None:
-    """What an expression checks; None for any other than a call that `checked` makes."""
+    """The check that an expression of `checked` makes; None for any other expression."""
     if packed_name(expr) != CHECKED:
         return None
     _, value, holds, node = expr.args
@@ -63,7 +63,7 @@ def register() -> None:
     def run(value: Any, holds: Any, node: str) -> Any:
         if not bool(holds.numpy().all()):
             raise RuntimeError(f"{node}: a size or an index that data says is out of range")
-        # A copy: TVM plans memory as if the argument were dead behind the call.
+        # A copy: TVM plans memory as if the argument were dead after the call.
         return value.copyto(value.device)
 
     tvm.register_global_func(CHECKED, run)

@@ -1,9 +1,9 @@
-"""Operators that stay one call until a pass expands them: functions of the module, and calls.
+"""Composite operators: calls of functions of the module, which a pass expands.
 
-A composite operator is a function whose body is its arithmetic in plain Relax, and whose attribute
-says what it is (`operator_of`): a pass may take the call for a kernel of its own, and what is left
-is expanded. The arguments are all operands of the node, constants included. The body may have used
-what was known of the constants when it was made: who changes them makes another body.
+The body is the operator's arithmetic in plain Relax, and an attribute names the operator
+(`operator_of`). A pass may replace the call by a kernel of its own; the rest are expanded. The
+arguments are all operands of the node, constants included. The body may depend on these constants:
+a pass that changes them must make another body.
 
 Example
 -------
@@ -13,14 +13,13 @@ Operator(domain='com.microsoft', name='QLinearAdd', operands=(0, 1, 2, 3, 4, 5, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.control_flow import Functions, captured, closed
 
 ATTRIBUTE = "tvm_megcc.operator"
@@ -28,7 +27,7 @@ ATTRIBUTE = "tvm_megcc.operator"
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An ONNX operator, which of its operands the arguments are, and the node's attributes."""
+    """An ONNX operator, the positions of the arguments among its operands, and its attributes."""
 
     domain: str
     name: str
@@ -37,11 +36,9 @@ class Operator:
 
 
 def operator_of(func: object) -> Operator | None:
-    """What a composite function computes; None for any other."""
-    if not isinstance(func, relax.Function) or not func.attrs or ATTRIBUTE not in func.attrs:
-        return None
-    found = json.loads(str(func.attrs[ATTRIBUTE]))
-    return Operator(**{**found, "operands": tuple(found["operands"])})
+    """Operator that a composite function computes; None for any other function."""
+    found = read(func, ATTRIBUTE)
+    return None if found is None else Operator(**{**found, "operands": tuple(found["operands"])})
 
 
 def call(
@@ -51,7 +48,7 @@ def call(
     func: relax.Function,
     operands: Sequence[relax.Expr],
 ) -> relax.Expr:
-    """The result of a composite function, which is added.
+    """Add a composite function, and call it.
 
     Parameters
     ----------
@@ -61,18 +58,11 @@ def call(
         Where the function is added.
     operator : Operator
     func : relax.Function
-        Its parameters are the operands; it may use variables and symbolic dims of the function that
-        is being built.
+        Its parameters are the operands; it may use variables and symbolic dims of the function
+        being built.
     operands : sequence of relax.Expr
     """
     around = captured(func)
-    made = closed(func, around).with_attr(ATTRIBUTE, json.dumps(asdict(operator), sort_keys=True))
+    made = written(closed(func, around), ATTRIBUTE, asdict(operator))
     callee = functions.add(operator.name, made)
     return builder.normalize(relax.Call(callee, [*operands, *around.arguments]))
-
-
-def is_call(mod: tvm.IRModule, expr: object) -> bool:
-    """Whether an expression calls a composite function of the module."""
-    if not isinstance(expr, relax.Call) or not isinstance(expr.op, relax.GlobalVar):
-        return False
-    return operator_of(mod[expr.op.name_hint]) is not None

@@ -1,8 +1,8 @@
-"""Draws of random numbers: four words that the numbers follow from, others each time.
+"""Draws: four words that random numbers are computed from, different in each draw.
 
-The words are a key and the number of the draw, both the low word first (``uint32[4]``); what makes
-numbers of them is pure. ``lower`` makes a draw a `core.program.Draw`, whose counter is the
-context's; in ``relax.VirtualMachine`` it is a function of ours with a counter of the process.
+The words are a key and the number of the draw, both low word first (``uint32[4]``). The numbers are
+a pure function of them (`philox`). ``lower`` makes a draw a `core.program.Draw`, whose counter is
+in the context; in ``relax.VirtualMachine`` it is our function, with a counter of the process.
 
 Example
 -------
@@ -26,7 +26,7 @@ from tvm_megcc.relax_tools.calls import packed_name
 DRAWN = "tvm_megcc.drawn"
 #: Name of the function that regions of TVM call (codegen_c/emit/package/tvm_region.c).
 SEED_OF_RUN = "tvm_megcc.seed_of_run"
-#: By how much the seeds of two runs of regions differ: odd, so that 2**64 runs have others.
+#: Difference between the seeds of two runs of regions: odd, so that 2**64 runs differ.
 STRIDE = 0x9E3779B97F4A7C15
 #: Words of a draw.
 WORDS = 4
@@ -34,7 +34,7 @@ WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What a call draws: for which node, and the node's own key, where it has one."""
+    """A draw: the node, and the node's own key, if it has one."""
 
     node: str
     seed: int | None
@@ -46,11 +46,11 @@ def draw(node: str, place: str, seed: int | None) -> relax.Call:
     Parameters
     ----------
     node : str
-        How messages call the model's node.
+        The model's node, as messages name it.
     place : str
-        Another one for each call of the module: equal calls would be taken for one value.
+        Different for each call of the module: TVM merges equal calls.
     seed : int or None
-        The key, 64 bits with a sign; None: what the context was given.
+        The key, 64 bits with a sign; None: the seed of the context.
     """
     own = "" if seed is None else str(seed)
     words = relax.TensorType((WORDS,), "uint32")
@@ -59,7 +59,7 @@ def draw(node: str, place: str, seed: int | None) -> relax.Call:
 
 
 def drawn_of(expr: relax.Expr) -> Drawn | None:
-    """What an expression draws; None for any other than a call that `draw` makes."""
+    """The draw that an expression of `draw` makes; None for any other expression."""
     if packed_name(expr) != DRAWN:
         return None
     _, node, _, own = expr.args
@@ -68,7 +68,7 @@ def drawn_of(expr: relax.Expr) -> Drawn | None:
 
 @dataclass
 class _Counter:
-    """Seed and number of the next draw, of a process."""
+    """Seed, and number of the next draw, of a process."""
 
     seed: int = 0
     draws: int = 0
@@ -82,7 +82,7 @@ class _Counter:
         return found
 
     def seed_of_run(self) -> int:
-        """For a run of a region, as a signed number: of the first one the seed itself."""
+        """Seed of the next run of a region, signed; the first run gets the seed itself."""
         with self.lock:
             key = self.seed + self.draws * STRIDE
             self.draws += 1
@@ -97,10 +97,10 @@ _counter = _Counter()
 
 
 def set_seed(seed: int) -> None:
-    """Begin the random numbers of ``relax.VirtualMachine`` again, in this process.
+    """Restart the random numbers of ``relax.VirtualMachine`` in this process.
 
-    As ``megcc_set_seed`` does for a context of a package: at first the seed is 0. A region (see
-    `partition_for_megcc`) that draws has another seed in each run, in the first one this.
+    ``megcc_set_seed`` does so for a context of a package. The initial seed is 0. A region that
+    draws (see `partition_for_megcc`) has a new seed in each run, and this one in the first.
 
     Parameters
     ----------

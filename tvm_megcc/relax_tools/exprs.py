@@ -1,4 +1,4 @@
-"""Facts of a Relax expression: its dims, its type, its value where that is a constant."""
+"""Facts of a Relax expression: dims, type, and the value of a constant."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def shape_of(expr: relax.Expr, symbols: Symbols) -> tuple[Size, ...] | None:
 
 
 def expressions(func: relax.Function) -> list[relax.Expr]:
-    """Every expression in a function, operands before what they are operands of.
+    """Every expression in a function, operands before their calls.
 
-    Collected: an error that is raised in a visit comes back from TVM as another one.
+    A list, as TVM replaces an error that is raised during a visit by another one.
     """
     found: list[relax.Expr] = []
     relax.analysis.post_order_visit(func, found.append)
@@ -49,7 +49,7 @@ def expressions(func: relax.Function) -> list[relax.Expr]:
 
 
 def use_counts(func: relax.Function) -> Counter[relax.Var]:
-    """How often each variable is an operand, or the function's result."""
+    """Number of times that each variable is an operand or the function's result."""
     counts: Counter[relax.Var] = Counter()
     for expr in expressions(func):
         if isinstance(expr, relax.Call):
@@ -73,7 +73,7 @@ def known_shape(expr: relax.Expr, name: str, symbols: Symbols) -> tuple[Size, ..
     Raises
     ------
     UnsupportedError
-        When it is known at run time only; the message says that of the value `name`.
+        When it is known at run time only; the message names the value `name`.
     """
     shape = shape_of(expr, symbols)
     if shape is None:
@@ -97,7 +97,7 @@ def as_int(value: object) -> int | None:
 
 
 def as_float(value: object) -> float | None:
-    """The number behind a primitive value or a one-element constant, else None."""
+    """Number of a primitive value or a one-element constant, else None."""
     if isinstance(value, GenericConst):
         array = value.value.numpy()
         return float(array.reshape(())) if array.size == 1 else None
@@ -108,12 +108,12 @@ def as_float(value: object) -> float | None:
 
 
 def constant(expr: relax.Expr | None) -> np.ndarray | None:
-    """The value of a constant, to be read only: a view of it where NumPy has the type."""
+    """Read-only value of a constant, a view where NumPy has the type; else None."""
     return array_of(expr) if isinstance(expr, GenericConst) else None
 
 
 def array_of(expr: GenericConst) -> np.ndarray:
-    """The value of a constant, to be read only."""
+    """Read-only value of a constant."""
     row = of_numpy(str(expr.value.dtype))
     if row is None or not row.is_numpys_own:  # NumPy has no such type by itself
         copied: np.ndarray = expr.value.numpy()
@@ -124,7 +124,7 @@ def array_of(expr: GenericConst) -> np.ndarray:
 
 
 def of_channels(array: np.ndarray | None, channels: int) -> np.ndarray | None:
-    """A constant that differs by channel of NCHW at most, as a vector of doubles."""
+    """A constant that varies at most by channel of NCHW, as a vector of doubles; else None."""
     if array is None or array.ndim > 4 or array.dtype.kind != "f":
         return None
     padded = (1,) * (4 - array.ndim) + array.shape
@@ -133,15 +133,15 @@ def of_channels(array: np.ndarray | None, channels: int) -> np.ndarray | None:
     return np.broadcast_to(array.reshape(-1).astype(np.float64), (channels,))
 
 
-#: Between these, numbers of 8 bits times a scale, the products of two such numbers and sums of them
-#: are finite and, but for 0, no denormals: f32 has them as reals, whatever the order of the steps.
+#: Scales for which 8-bit numbers times a scale, products of two of these, and their sums are finite
+#: and, except 0, normal in f32, in any order of the steps.
 STEPS = (2.0**-60, 2.0**40)
 
 
 def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
     """Scale and zero point of a ``quantize`` or ``dequantize`` by one constant step for all.
 
-    None for a scale outside of `STEPS`, where what is made of steps would not be what they say.
+    None for a scale outside of `STEPS`, with which rewritten steps could give other results.
     """
     scale, zero = (constant(arg) for arg in call.args[1:])
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
@@ -151,18 +151,18 @@ def step_of(call: relax.Call) -> tuple[np.float32, int] | None:
     return np.float32(scale.item()), int(zero.item())
 
 
-#: Bytes at whose multiples tensors begin that code of TVM's computes with.
+#: Alignment in bytes of tensors that TVM's code computes with.
 _ALIGNMENT = 64
 
-#: At multiples of how many bytes weights begin that stay where they are.
+#: Alignment in bytes of mapped weights that are used in place.
 _alignment = ContextVar("alignment", default=_ALIGNMENT)
 
 
 @contextmanager
 def unaligned_constants() -> Iterator[None]:
-    """Let weights that are maps of a file stay so wherever they begin in it.
+    """Use weights that are mapped from a file in place, however they are aligned.
 
-    For modules that only our passes see, which compute with NumPy: TVM's code may not read them.
+    Only for modules that our passes alone read, with NumPy: TVM's code needs aligned tensors.
     """
     token = _alignment.set(1)
     try:
@@ -174,8 +174,8 @@ def unaligned_constants() -> Iterator[None]:
 def make_constant(array: np.ndarray) -> relax.Expr:
     """A Relax constant of the array's own dtype (``relax.const`` narrows 64-bit scalars).
 
-    Weights that are a map of a file stay one, where they begin at a multiple of 64 bytes, or
-    within `unaligned_constants` anywhere.
+    Weights that are mapped from a file stay mapped if aligned to 64 bytes, or within
+    `unaligned_constants`.
     """
     array = np.require(array, requirements="C")
     row = of_numpy(str(array.dtype))

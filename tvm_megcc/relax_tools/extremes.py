@@ -1,7 +1,7 @@
-"""The largest and the smallest of floats, in TE: a NaN anywhere is the result; for ops and passes.
+"""Maximum and minimum of floats in TE, which are NaN if any element is; for ops and passes.
 
-TVM's own lose a NaN that does not come first, and begin with the lowest finite number, which they
-leave where there are only infinities.
+TVM's own lose a NaN that does not come first. They begin with the lowest finite number, and return
+it where there are only infinities.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tvm import te, tirx
 
 
 def extreme(value: Any, axes: Sequence[Any], largest: bool) -> Any:
-    """The extreme along some axes of a reduction; of nothing it is an infinity."""
+    """Maximum or minimum along axes of a reduction; of no elements an infinity."""
 
     def better(a: Any, b: Any) -> Any:
         first = tirx.any(a > b if largest else a < b, tirx.isnan(a))
@@ -25,5 +25,5 @@ def extreme(value: Any, axes: Sequence[Any], largest: bool) -> Any:
 
 
 def none(dtype: str, largest: bool) -> Any:
-    """The infinity that every number exceeds, or that exceeds them."""
+    """Neutral element of the maximum or minimum: an infinity."""
     return tirx.const(-math.inf if largest else math.inf, dtype)

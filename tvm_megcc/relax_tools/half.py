@@ -1,8 +1,8 @@
-"""A module that the frontend has made of a model in f16 or bf16, and which values were in f32.
+"""Marks of a module of a model in f16 or bf16: which of its values the model has in f32.
 
-The frontend widens both to f32 wherever something is computed (`tvm_megcc.frontend.importer`); of
-f16 the pass HalfPrecision takes that back, of weights in bf16 those of `passes.bf16_weights`.
-Models have f32 between, and that is to stay.
+The frontend widens both to f32 for computing (`tvm_megcc.frontend.importer`). The pass
+HalfPrecision undoes that for f16, and those of `passes.bf16_weights` for weights in bf16. Values
+that the model itself has in f32 stay so.
 
 Example
 -------
@@ -13,7 +13,6 @@ frozenset({'logits'})
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -22,42 +21,43 @@ import tvm
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.names import ANONYMOUS, SAID
 
 HALF = "float16"
 _CAST = "relax.astype"
-#: The attribute of a module of a model in f16, and of one in bf16.
+#: Attributes of modules of models in f16, and in bf16.
 F16, BF16 = "tvm_megcc.half", "tvm_megcc.bf16"
-#: That of a module in which what becomes f16 is to be `held`.
+#: Attribute of a module in which casts to f16 clip (`held`).
 HELD = "tvm_megcc.held"
-#: The largest f16. A finite number beyond it only has to be large, as that of a mask.
+#: The largest f16. Finite numbers beyond it, as those of masks, only have to be large.
 LARGEST = float(np.finfo(np.float16).max)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the model says of its values, by the names of variables.
+    """Types of a model's values, by names of variables.
 
     Attributes
     ----------
     full : frozenset of str
-        Those in another float.
+        Values in another float type.
     others : frozenset of str
-        All others: halves, integers, conditions.
+        All other values: f16 or bf16, integers, conditions.
     """
 
     full: frozenset[str]
     others: frozenset[str] = frozenset()
 
     def variables(self, func: relax.Function) -> set[relax.Var]:
-        """Those of a function that the model has in another float.
+        """Variables of a function that the model has in another float type.
 
-        One without a name of the model's is among them if nothing is computed from it but those,
-        integers and conditions: it is a step on the way. What is cast to floats may be a half.
+        A variable without a name of the model's is a step on the way to its readers: it is one if
+        all readers are such variables, integers or conditions, and do not cast it to a float.
         """
         bound: dict[relax.Var, relax.Expr] = {}
-        results = set(func.params)  # and what a block gives: read by what is not seen here
+        results = set(func.params)  # and results of blocks, whose readers are not seen here
 
         def collect(expr: relax.Expr) -> None:
             if isinstance(expr, relax.SeqExpr):
@@ -70,7 +70,7 @@ class Said:
             for var in relax.analysis.free_vars(value):
                 readers.setdefault(var, []).append(user)
         found = {v for v in (*bound, *func.params) if v.name in self.full or not _is_float(v)}
-        # What is checked but not read says nothing of what it is made of.
+        # A value that is checked but not read tells nothing of its operands.
         found |= {
             v for v in bound
             if v not in readers and v not in results and v.name not in self.others
@@ -91,18 +91,18 @@ class Said:
 
 
 def _is_float(var: relax.Var) -> bool:
-    """Whether it may hold floats: what is no tensor may."""
+    """Whether a variable may hold floats; other values than tensors may."""
     return not isinstance(var.ty, relax.TensorType) or "float" in str(var.ty.dtype)
 
 
 def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
-    """`mod`, which says that it is of a model in such a type, and what the model has otherwise.
+    """Mark `mod` as of a model in this type, with the model's values in other types.
 
-    What is bound to a variable of the model is one, too: a result of a block has a name of its own,
-    by which the value is known from the first simplification on. Variables inside a block whose
-    names TVM chose get others: a pass may call something else so by then.
+    An alias of a model's variable is marked, too: a result of a block has a name of its own, which
+    stays after the first simplification. Variables inside a block with names from TVM are renamed,
+    as a pass may reuse such a name.
     """
-    # Those of a module that is marked for its second type have their own names already.
+    # Variables of a module that is marked a second time have been renamed already.
     full, others = ({*names, *map(_own, names)} for names in (said.full, said.others))
     inside: set[str] = set()  # names of floats inside a block
 
@@ -128,17 +128,17 @@ def marked(mod: tvm.IRModule, said: Said, kind: str = F16) -> tvm.IRModule:
         sorted(n for n in {*map(_own, names)} if n in there or not n.startswith(SAID))
         for names in (full, others - full)
     ]
-    return mod.with_attr(kind, json.dumps(lists))
+    return written(mod, kind, lists)
 
 
 def _own(name: str) -> str:
-    """Another name for one that TVM chose inside a block; any other one itself."""
+    """Own name for a variable that TVM has named inside a block; other names stay."""
     return SAID + name if name.startswith("lv") and ANONYMOUS.fullmatch(name) else name
 
 
 @mutator
 class _Renamer(PyExprMutator):
-    """Gives variables inside blocks other names."""
+    """Renames variables inside blocks."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -153,14 +153,13 @@ class _Renamer(PyExprMutator):
 
 
 def said(mod: tvm.IRModule, kind: str = F16) -> Said | None:
-    """What the model says of its values; None for a model without the type."""
-    if not mod.attrs or kind not in mod.attrs:
-        return None
-    return Said(*(frozenset(names) for names in json.loads(str(mod.attrs[kind]))))
+    """The marks of a module; None for a model without the type."""
+    lists = read(mod, kind)
+    return lists and Said(*map(frozenset, lists))
 
 
 def held(builder: relax.BlockBuilder, x: relax.Expr) -> relax.Expr:
-    """An f32 tensor whose finite numbers are at most `LARGEST`; infinities and NaN stay."""
+    """Clip finite numbers of an f32 tensor to `LARGEST`; infinities and NaN stay."""
     is_infinite = builder.emit(relax.op.isinf(x))
     clipped = builder.emit(relax.op.clip(x, -LARGEST, LARGEST))
     return builder.emit(relax.op.where(is_infinite, x, clipped))

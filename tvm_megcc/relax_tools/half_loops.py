@@ -1,14 +1,14 @@
-"""Loops of a module in f16: what is read or written by rows is f16, and states are f32.
+"""Loops of a module in f16: tensors read or written by rows are f16, states are f32.
 
 Before, ``row`` and ``made`` in f32:
 
     state, made = body(step, state, row)      # row is multiplied or added in f16
 
-After: both in f16, and with them the tensors whose rows they are. States keep their type, and what
-is made of them: in f16, a sum over many steps would lose what a step adds.
+After: both in f16, and the tensors of these rows. States, and values computed from them, keep their
+type: in f16, a sum over many steps would lose the last summands.
 
-Enters: a module and what rewrites a body (`tvm_megcc.passes.half_precision`). Leaves: the functions
-that take the place of others, and whom to call instead.
+Enters: a module and the rewriter of a body (`tvm_megcc.passes.half_precision`). Leaves: functions
+in place of others, and the callees in place of others.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from tvm_megcc.relax_tools.traits import MOVES
 
 
 class Rewriter(Protocol):
-    """What makes the f32 of a loop's body f16 where it should be."""
+    """Narrows the body of a loop."""
 
     def body(
         self, func: relax.Function, states: range, halves: frozenset[int], results: frozenset[int]
     ) -> relax.Function:
-        """The body; the parameters `halves` and the results `results` are f16.
+        """Narrow a body; the parameters `halves` and the results `results` become f16.
 
-        What is made of the parameters `states` stays in f32 but for products.
+        Values computed from the parameters `states` stay in f32, except products.
         """
 
 
 @dataclass(slots=True)
 class Loops:
-    """Functions in place of others.
+    """Functions that replace others.
 
     Attributes
     ----------
     functions : Functions
     replaced : set of str
-        Names of functions that are no longer there.
+        Names of functions to remove.
     callees : dict
-        Name of a function that repeats -> the one to call instead.
+        Name of a function that repeats -> its replacement.
     bodies : dict
-        Name of a body that stays -> which of its parameters are states.
+        Name of a body that stays -> positions of its states among the parameters.
     """
 
     functions: Functions = field(default_factory=Functions)
@@ -72,7 +72,7 @@ class Loops:
         self.functions.into(mod)
 
     def add(self, mod: tvm.IRModule, name: str, region: Iterations, rewriter: Rewriter) -> None:
-        """Narrow the rows and outputs of one loop; `callees` has those within its body."""
+        """Narrow rows and outputs of one loop, after the loops within its body."""
         old, entry = mod[region.body], mod[name]
         states = range(1, 1 + region.states)
         first = rewriter.body(old, states, frozenset(), frozenset())
@@ -101,18 +101,15 @@ class Loops:
 
 
 def loops(mod: tvm.IRModule) -> Iterator[tuple[str, Iterations]]:
-    """The functions that plain ones call to repeat something, those in a body before its own."""
+    """Functions of a module that repeat a body, inner loops before outer ones."""
     found = {}
     for gvar, func in mod.functions_items():
-        region = region_of(func)
-        if isinstance(region, Iterations) and not _calls_itself(mod, gvar.name_hint):
-            found[gvar.name_hint] = region
+        region, name = region_of(func), gvar.name_hint
+        if isinstance(region, Iterations):
+            if name not in {g.name_hint for g in relax.analysis.all_global_vars(func)}:
+                found[name] = region
     for name in sorted(found, key=lambda n: (len(called_by(mod, [n])), n)):
         yield name, found[name]
-
-
-def _calls_itself(mod: tvm.IRModule, name: str) -> bool:
-    return name in {g.name_hint for g in relax.analysis.all_global_vars(mod[name])}
 
 
 def _half(ty: relax.TensorType) -> relax.TensorType:
@@ -129,7 +126,7 @@ def _outputs(entry: relax.Function, region: Iterations) -> list[relax.Type]:
 
 
 def _only_narrowed(func: relax.Function) -> Iterator[int]:
-    """The parameters in f32 of which nothing but their f16 is used."""
+    """Positions of f32 parameters that are only read after a cast to f16."""
     uses: dict[relax.Var, list[tuple[relax.Var, relax.Expr]]] = {}
     for block in func.body.blocks:
         for binding in block.bindings:
@@ -147,7 +144,7 @@ def _only_narrowed(func: relax.Function) -> Iterator[int]:
 def _is_narrowed(
     var: relax.Var, uses: Mapping[relax.Var, list[tuple[relax.Var, relax.Expr]]]
 ) -> bool:
-    """Whether all that is done with a value is to make it f16, as it is or moved."""
+    """Whether all readers cast a value to f16, also after permuting or slicing it."""
     return var in uses and all(
         (op_name(value) == "relax.astype" and dtype_of(value) == "f16")
         or (op_name(value) in MOVES and _is_narrowed(user, uses))
@@ -158,7 +155,7 @@ def _is_narrowed(
 def _narrow_outputs(
     func: relax.Function, entry: relax.Function, region: Iterations
 ) -> Iterator[int]:
-    """The results for outputs that are made of f16."""
+    """Positions of results for outputs that are computed from f16."""
     values = relax.analysis.get_var2val(func)
     results = _fields(func)
     first = len(results) - region.outputs
@@ -169,7 +166,7 @@ def _narrow_outputs(
 
 
 def _is_of_half(var: relax.Expr, values: Mapping[relax.Var, relax.Expr]) -> bool:
-    """Whether something in f16 is among what a value of this function is computed from."""
+    """Whether a value of this function is computed from any f16."""
     waiting, seen = [var], set()
     while waiting:
         for used in relax.analysis.free_vars(waiting.pop()):

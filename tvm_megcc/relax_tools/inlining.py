@@ -1,4 +1,4 @@
-"""Functions of a module in the place of their calls.
+"""Inlining: bodies of functions of a module in place of their calls.
 
 Example
 -------
@@ -11,18 +11,20 @@ from collections.abc import Mapping, Sequence
 
 import tvm
 from tvm import relax, tirx
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 from tvm.relax.utils import copy_with_new_vars
+
+from tvm_megcc.relax_tools.rewriting import Rewriter
 
 
 @mutator
-class Inlined(PyExprMutator):
-    """Replaces calls of `functions`, which are given by name; what they call in turn as well."""
+class Inlined(Rewriter):
+    """Replaces calls of `functions`, given by name, also within their bodies."""
 
     def __init__(self, mod: tvm.IRModule, functions: Mapping[str, relax.Function]) -> None:
         super().__init__(mod)
         self.functions = functions
-        #: What variables of an inlined body have become.
+        #: Variable of an inlined body -> its value.
         self.values: dict[relax.Var, relax.Expr] = {}
 
     def visit_call_(self, call: relax.Call) -> relax.Expr:
@@ -54,9 +56,9 @@ class Inlined(PyExprMutator):
 
 
 def _last(bindings: Sequence[relax.Binding], result: relax.Expr) -> int:
-    """The place of the binding that computes a result, if only other names of it come behind.
+    """Index of the binding that computes a result, if only aliases of it follow.
 
-    Else how many bindings there are.
+    Else the number of bindings.
     """
     for place in reversed(range(len(bindings))):
         binding = bindings[place]
@@ -69,9 +71,9 @@ def _last(bindings: Sequence[relax.Binding], result: relax.Expr) -> int:
 
 
 def _checking(ty: relax.TensorType) -> relax.TensorType:
-    """The type of a ``match_cast`` that checks dims and defines none: a body has those around it.
+    """Type of a ``match_cast`` that checks dims and defines none.
 
-    A variable that stands alone would be taken for one that is defined here.
+    TVM would take a lone variable for a definition.
     """
     one = tirx.IntImm("int64", 1)
     dims = [tirx.Mul(d, one) if isinstance(d, tvm.ir.Var) else d for d in ty.shape.values]

@@ -1,4 +1,4 @@
-"""The one form in which a module calls a kernel: written by passes, read by ``lower``.
+"""The form of kernel calls in a module: written by passes, read by ``lower``.
 
 Enters: a kernel, its operands and sizes. Leaves::
 
@@ -7,13 +7,12 @@ Enters: a kernel, its operands and sizes. Leaves::
     )
 
 with ``overlap`` as a fourth size where the kernel allows one. 32-bit attributes are written as
-unsigned numbers, as a Relax shape holds no others. The module attribute `ATTRIBUTE` says what each
-symbol is an instance of, or its C text, so that the module alone says what to emit.
+unsigned numbers, as a Relax shape holds no others. The module attribute `ATTRIBUTE` has the kernel,
+or the C text, of each symbol.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from tvm_megcc.core.preference import Preference, Spending
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Size, magnitude
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of, sizes_of
 
@@ -48,12 +48,12 @@ class KernelCall:
     overlap: Size | None = None
 
     def expr(self, ty: relax.Type, variables: Mapping[str, Any]) -> relax.Call:
-        """The call as Relax has it.
+        """The call in Relax.
 
         Parameters
         ----------
         ty : relax.Type
-            Of what it computes: a tensor, or a tuple of tensors.
+            Of the result: a tensor, or a tuple of tensors.
         variables : mapping of str to tirx.Var
             The function's dims by name (`shape_exprs.variables_of`).
 
@@ -84,12 +84,12 @@ class KernelCall:
 
 
 def _held(cost: Size) -> Size:
-    """A cost, which is an estimate, that an int64 holds: of dims without bounds it may not."""
+    """Limit an estimated cost to int64, which dims without bounds may exceed."""
     return cost if magnitude(cost) <= _MOST else _MOST
 
 
 def kernel_call_of(expr: relax.Expr, symbols: Symbols) -> KernelCall | None:
-    """What a call of a kernel says in a function with these dims; None for any other."""
+    """Read a kernel call in a function with these dims; None for any other expression."""
     if op_name(expr) != "relax.call_dps_packed":
         return None
     *operands, attrs, extent = expr.args[1].fields
@@ -114,48 +114,27 @@ def _sizes(shape: relax.ShapeExpr, symbols: Symbols) -> tuple[Size, ...]:
 
 
 def with_kernels(mod: tvm.IRModule, kernels: Iterable[Kernel]) -> tvm.IRModule:
-    """`mod`, which says what these kernels are, too."""
+    """Add kernels to the module's attribute."""
     found = kernels_of(mod) | {kernel.symbol: kernel for kernel in kernels}
-    rows = {
-        symbol: {
-            "template": kernel.template,
-            "defines": kernel.defines,
-            "source": kernel.source,
-            "inplace": kernel.inplace,
-            "features": kernel.features,
-            "extern": kernel.extern,
-        }
-        for symbol, kernel in found.items()
-    }
-    return mod.with_attr(ATTRIBUTE, json.dumps(rows, sort_keys=True))
+    return written(mod, ATTRIBUTE, {symbol: asdict(kernel) for symbol, kernel in found.items()})
 
 
 def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
-    """Symbol -> kernel, as `with_kernels` has written it."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return {}
-    return {
-        symbol: Kernel(
-            symbol,
-            row["template"],
-            tuple((macro, value) for macro, value in row["defines"]),
-            row["source"],
-            tuple(row["inplace"]),
-            tuple(row["features"]),
-            row["extern"],
-        )
-        for symbol, row in json.loads(str(mod.attrs[ATTRIBUTE])).items()
-    }
+    """Kernels in the module's attribute, by symbol."""
+    found = {}
+    for symbol, row in (read(mod, ATTRIBUTE) or {}).items():
+        lists = {name: tuple(row[name]) for name in ("inplace", "features")}
+        lists["defines"] = tuple(map(tuple, row["defines"]))
+        found[symbol] = Kernel(**{**row, **lists})
+    return found
 
 
 def with_spending(mod: tvm.IRModule, spending: Spending) -> tvm.IRModule:
-    """`mod`, which says what the choice of its kernels cost, too."""
-    return mod.with_attr(SPENDING, json.dumps(asdict(spending), sort_keys=True))
+    """Note in the module what the choice of its kernels cost."""
+    return written(mod, SPENDING, asdict(spending))
 
 
 def spending_of(mod: tvm.IRModule) -> Spending | None:
-    """What `with_spending` has written."""
-    if not mod.attrs or SPENDING not in mod.attrs:
-        return None
-    row = json.loads(str(mod.attrs[SPENDING]))
-    return Spending(**{**row, "preference": Preference(**row["preference"])})
+    """The note of `with_spending`, or None."""
+    row = read(mod, SPENDING)
+    return row and Spending(**{**row, "preference": Preference(**row["preference"])})

@@ -1,4 +1,4 @@
-"""A value that an arena has to hold, whatever kernels are chosen: for limits on memory.
+"""Lower bound of an arena: the largest value that it must hold, with any kernels.
 
 Enters: a function as the frontend makes it. Leaves: the largest such value, or None.
 
@@ -28,14 +28,14 @@ _HEAVY = PLAIN_CONVOLUTIONS | {MATMUL}
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """Bytes that a value takes at least, and the value's name."""
+    """Least bytes of a value, and its name."""
 
     bytes: int
     name: str
 
 
 def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
-    """The largest value that is certain to be in the arena; None where nothing is certain.
+    """Largest value that must be in the arena; None where none must.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
 def _paths(
     call: relax.Call, values: dict[relax.Var, relax.Expr], outputs: set[relax.Expr]
 ) -> Iterator[tuple[str, list[int]]]:
-    """The way back from the data of a heavy call to the heavy call before it, by element counts."""
+    """Element counts of the values from a heavy call back to the one before it."""
     var, path = call.args[0], []
     while isinstance(var, relax.Var) and var in values and var not in outputs:
         elements = _elements(var)
@@ -81,7 +81,7 @@ def _paths(
 
 
 def _of_outputs(returned: relax.Expr, values: dict[relax.Var, relax.Expr]) -> set[relax.Expr]:
-    """The outputs, and what they are made of without a heavy call: it may be in their memory."""
+    """Outputs, and values that lead to them without a heavy call: they may share memory."""
     found: set[relax.Expr] = set()
     waiting = [*returned.fields] if isinstance(returned, relax.Tuple) else [returned]
     while waiting:
@@ -107,7 +107,7 @@ def _elements(var: relax.Var) -> int | None:
 
 
 def _widths(values: dict[relax.Var, relax.Expr], narrowest: int) -> dict[int, int]:
-    """Bytes of an element of the narrowest value that has so many elements."""
+    """Element count -> bytes of an element of the narrowest value with that count."""
     widths: dict[int, int] = {}
     for var in values:
         elements = _elements(var)

@@ -1,4 +1,4 @@
-"""Constants that are perhaps dequantised, and then perhaps moved, as arrays.
+"""Constants that may be dequantised, then permuted or reshaped, as arrays.
 
     permute_dims(reshape(dequantize(numbers, scales, zeros)))
       ->  numbers, scale of each, zero point of each, in the last order
@@ -15,27 +15,30 @@ import numpy as np
 from tvm import relax
 from tvm.relax.expr_functor import PyExprMutator
 
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.dims import fixed
+from tvm_megcc.relax_tools.calls import op_name, permutation_of
 from tvm_megcc.relax_tools.exprs import constant, make_constant, static_shape
 from tvm_megcc.relax_tools.rewriting import bound
 from tvm_megcc.relax_tools.shape_exprs import Symbols
+from tvm_megcc.relax_tools.slices import slice_of
+from tvm_megcc.relax_tools.traits import PERMUTES, RESHAPES
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A constant; if it is quantised, with the scale and the zero point of each element."""
+    """A constant; if quantised, with a scale and a zero point for each element."""
 
     values: np.ndarray
     scales: np.ndarray | None = None
     zeros: np.ndarray | None = None
 
     def map(self, move: Callable[[np.ndarray], np.ndarray]) -> Moved:
-        """The constant after a movement of its elements."""
+        """Permute or reshape the constant by `move`."""
         scales, zeros = (None if a is None else move(a) for a in (self.scales, self.zeros))
         return Moved(move(self.values), scales, zeros)
 
     def expression(self, axis: int = 0) -> relax.Expr | None:
-        """The constant in Relax; None if its scales or zero points differ along other axes."""
+        """The constant in Relax; None if scales or zero points vary along another axis."""
         values = make_constant(np.ascontiguousarray(self.values))
         if self.scales is None or self.zeros is None:
             return values
@@ -49,17 +52,16 @@ class Moved:
 
 
 def moved_constant(rewriter: PyExprMutator, expr: relax.Expr, symbols: Symbols) -> Moved | None:
-    """The arrays of an expression in a rewriter; None where it is computed at run time."""
+    """Arrays of a constant expression in a rewriter; None if it is computed at run time."""
     call = bound(rewriter, expr)
     if (array := constant(call)) is not None:
         return Moved(array)
     name = op_name(call)
-    if name in _MOVES:
-        inner = moved_constant(rewriter, call.args[0], symbols)
-        shape = static_shape(call, symbols)
+    if name in PERMUTES:
+        inner, shape = moved_constant(rewriter, call.args[0], symbols), static_shape(call, symbols)
         if inner is None or shape is None:
             return None
-        return inner.map(lambda array: _MOVES[name](call, array, shape))
+        return inner.map(lambda array: moved(call, array, shape))
     if name != "relax.dequantize" or str(call.ty.dtype) != "float32":
         return None
     raw, scale, zero = (constant(a) for a in call.args)
@@ -74,18 +76,14 @@ def moved_constant(rewriter: PyExprMutator, expr: relax.Expr, symbols: Symbols) 
     return Moved(raw, *each)
 
 
-def _permuted(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    axes = call.attrs.axes
-    return array.transpose(None if axes is None else [int(a) for a in axes])
-
-
-def _reshaped(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    return array.reshape(shape)
-
-
-_MOVES: dict[str, Callable[[relax.Call, np.ndarray, tuple[int, ...]], np.ndarray]] = {
-    "relax.permute_dims": _permuted,
-    "relax.reshape": _reshaped,
-    "relax.expand_dims": _reshaped,
-    "relax.squeeze": _reshaped,
-}
+def moved(call: relax.Call, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Apply the operator of `call`, one of `MOVES`, to `array`; the result has this `shape`."""
+    if op_name(call) == "relax.permute_dims":
+        return array.transpose(permutation_of(call))
+    if op_name(call) in RESHAPES:
+        return array.reshape(shape)
+    cut = slice_of(call, array.shape, {})
+    assert cut is not None, "limits of constants"
+    for axis, (begin, step) in enumerate(zip(cut.begins, cut.steps, strict=True)):
+        array = array.take(fixed(begin) + step * np.arange(shape[axis]), axis)
+    return array

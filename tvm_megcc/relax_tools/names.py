@@ -1,9 +1,9 @@
-"""The names of a model's values on their way through the compiler.
+"""Names of a model's values on their way through the compiler.
 
 Enters: the names that the frontend has given variables, which must be identifiers. Leaves: a
 program whose steps and tensors have the model's own names again. On the way they are an attribute
-of the module, so that they are there whichever surface compiles it; a variable that a pass makes
-has a name of TVM's (``lv7``), which is none of these.
+of the module, for every surface that compiles it. Variables that a pass makes have names of TVM's
+(``lv7``).
 
 Example
 -------
@@ -14,41 +14,39 @@ Example
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tvm_megcc.core.program import Call, Program
+from tvm_megcc.core.program import Call, Program, Step
+from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
     import tvm
 
 ATTRIBUTE = "tvm_megcc.names"
 
-#: What `relax_tools.half` puts before names that TVM gave.
+#: Prefix that `relax_tools.half` puts before names of TVM.
 SAID = "said_"
-#: Names that TVM gives variables, and `relax_tools.half`: no value of a model is called so.
+#: Names of variables from TVM and `relax_tools.half`, which are no names of the model.
 ANONYMOUS = re.compile(rf"({SAID})?(lv|gv)(_?\d+)?")
 
 
 def with_names(mod: tvm.IRModule, names: Mapping[str, str]) -> tvm.IRModule:
-    """The module with what its variables stand for: variable -> value of the model."""
-    return mod.with_attr(ATTRIBUTE, json.dumps(dict(names))) if names else mod
+    """Note in the module the value of the model behind each variable's name."""
+    return written(mod, ATTRIBUTE, dict(names)) if names else mod
 
 
 def names_of(mod: tvm.IRModule) -> dict[str, str]:
-    """What the variables of a module stand for, where it says so."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return {}
-    return dict(json.loads(str(mod.attrs[ATTRIBUTE])))
+    """Variable's name -> name of a value of the model, as `with_names` noted it."""
+    return read(mod, ATTRIBUTE) or {}
 
 
 def named(program: Program, names: Mapping[str, str]) -> Program:
-    """A program whose steps and tensors have the model's names.
+    """Give steps and tensors of a program the model's names.
 
-    What computes an output of the model is called like the output.
+    A step that computes an output of the model gets the output's name.
     """
     ports = {port.tensor: port.name for port in program.outputs}
 
@@ -57,19 +55,13 @@ def named(program: Program, names: Mapping[str, str]) -> Program:
             return ports[tensor]
         return names.get(old, old)
 
-    steps = tuple(
-        replace(step, name=name(step.name, _only_output(step)))
-        if isinstance(step, Call)
-        else replace(step, name=name(step.name))
-        for step in program.calls
-    )
+    def output_of(step: Step) -> int | None:
+        return step.operands[-1] if isinstance(step, Call) and step.n_outputs == 1 else None
+
+    steps = tuple(replace(s, name=name(s.name, output_of(s))) for s in program.calls)
     return replace(
         program,
         calls=steps,
         tensors=tuple(replace(t, name=name(t.name, k)) for k, t in enumerate(program.tensors)),
         requirements=tuple(replace(r, name=name(r.name)) for r in program.requirements),
     )
-
-
-def _only_output(call: Call) -> int | None:
-    return call.operands[-1] if call.n_outputs == 1 else None

@@ -1,12 +1,11 @@
-"""The nodes of an ONNX model on their way through the compiler: which of them a call computes.
+"""Nodes of an ONNX model on their way through the compiler: which of them a call computes.
 
 Enters: the model's nodes, from the frontend, with the names of what they read and write. Leaves: a
 program whose calls say which nodes they are. On the way they are an attribute of the module.
 
-A call computes a value of the model, and with it everything behind that value up to the values of
-other calls: a convolution, its bias, its activation. A call that computes no value of the model
-(a transposition, a part of an operator, a check of indices) is counted to the node whose call reads
-its result.
+A call computes a value of the model and all nodes that lead to it from values of other calls: a
+convolution, its bias, its activation. A call that computes no value of the model (a transposition,
+a part of an operator, a check of indices) counts to the node whose call reads its result.
 
 Example
 -------
@@ -17,12 +16,12 @@ Example
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tvm_megcc.core.program import Call, Check, Copy, Draw, Location, Program, Step
+from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
     import tvm
@@ -32,7 +31,7 @@ ATTRIBUTE = "tvm_megcc.nodes"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: how messages call it, and the values that it reads and writes."""
+    """A node: its label in messages, and the values that it reads and writes."""
 
     label: str
     reads: tuple[str, ...]
@@ -40,21 +39,19 @@ class Node:
 
 
 def with_nodes(mod: tvm.IRModule, nodes: Iterable[Node]) -> tvm.IRModule:
-    """The module with the nodes that it was made of, in their order."""
+    """Note in the module the nodes that it was made of, in order."""
     rows = [[node.label, node.reads, node.writes] for node in nodes]
-    return mod.with_attr(ATTRIBUTE, json.dumps(rows)) if rows else mod
+    return written(mod, ATTRIBUTE, rows) if rows else mod
 
 
 def nodes_of(mod: tvm.IRModule) -> tuple[Node, ...]:
-    """The nodes of a module, where it says so."""
-    if not mod.attrs or ATTRIBUTE not in mod.attrs:
-        return ()
-    rows = json.loads(str(mod.attrs[ATTRIBUTE]))
+    """The nodes that `with_nodes` noted."""
+    rows = read(mod, ATTRIBUTE) or ()
     return tuple(Node(label, tuple(reads), tuple(writes)) for label, reads, writes in rows)
 
 
 def attributed(program: Program, nodes: Sequence[Node]) -> Program:
-    """A lowered program, with the model's names, whose calls say which nodes they compute."""
+    """Add to each call of a program with the model's names the labels of its nodes."""
     if not nodes:
         return program
     made = [_values(program, step) for step in program.calls]
@@ -70,7 +67,7 @@ def attributed(program: Program, nodes: Sequence[Node]) -> Program:
     readers = _readers(program)
     for number, step in reversed([*enumerate(program.calls)]):
         if not found[number]:
-            places = _places(program, _written(step))
+            places = _places(program, _ends(step)[1])
             later = [n for place in places for n in readers.get(place, ()) if n > number]
             found[number] = next((found[n] for n in sorted(later) if found[n]), set())
     labels = [tuple(nodes[k].label for k in sorted(numbers)) for numbers in found]
@@ -82,33 +79,31 @@ def attributed(program: Program, nodes: Sequence[Node]) -> Program:
 
 
 def _values(program: Program, step: Step) -> frozenset[str]:
-    """The names of what a call writes."""
+    """Names of a call and of the tensors that it writes."""
     if not isinstance(step, Call):
         return frozenset()
-    return frozenset({step.name, *(program.tensors[t].name for t in _written(step))})
+    return frozenset({step.name, *(program.tensors[t].name for t in _ends(step)[1])})
 
 
-def _written(step: Step) -> tuple[int, ...]:
-    if isinstance(step, Copy | Draw):
-        return (step.target,)
-    return step.operands[len(step.operands) - step.n_outputs :] if isinstance(step, Call) else ()
-
-
-def _read(step: Step) -> tuple[int, ...]:
+def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Tensors that a step reads, and tensors that it writes."""
     match step:
         case Call():
-            return step.operands[: len(step.operands) - step.n_outputs]
+            cut = len(step.operands) - step.n_outputs
+            return step.operands[:cut], step.operands[cut:]
         case Copy():
-            return (step.source,)
+            return (step.source,), (step.target,)
+        case Draw():
+            return (), (step.target,)
         case Check():
-            return (step.condition,)
-    return ()
+            return (step.condition,), ()
+    return (), ()
 
 
 def _behind(
     values: Iterable[str], ends: frozenset[str], nodes: Sequence[Node], writer: Mapping[str, int]
 ) -> set[int]:
-    """The nodes that compute these values from those of other calls."""
+    """Numbers of the nodes that compute `values` from `ends`, the values of other calls."""
     found: set[int] = set()
     waiting = list(values)
     while waiting:
@@ -120,14 +115,14 @@ def _behind(
 
 
 def _readers(program: Program) -> dict[Location, list[int]]:
-    """The steps that read each place, in order."""
+    """Place -> numbers of the steps that read it, in order."""
     found: dict[Location, list[int]] = {}
     for number, step in enumerate(program.calls):
-        for place in _places(program, _read(step)):
+        for place in _places(program, _ends(step)[0]):
             found.setdefault(place, []).append(number)
     return found
 
 
 def _places(program: Program, tensors: Iterable[int]) -> set[Location]:
-    """Where tensors are; views of one are where it is."""
+    """Locations of tensors; views have that of their tensor."""
     return {replace(program.tensors[t].location, offset=0) for t in tensors}

@@ -1,10 +1,9 @@
-"""Values that are held permuted: how `channels_first` and `channels_last` change layouts.
+"""Permuted values: how `channels_first` and `channels_last` change layouts.
 
-The variable ``v`` of the graph stands for ``permute_dims(raw, axes)`` where only ``raw`` has been
-computed. Operators that do not care about the order of axes work on ``raw`` and pass the
-permutation on; ``permute_dims`` itself only composes; whoever needs the logical order gets one
-explicit transpose. So between two convolutions nothing is moved, and transposes that the model
-wrote itself vanish where they meet ours.
+A variable of the graph stands for ``permute_dims(raw, axes)``, where only ``raw`` is computed.
+Operators that work in any order of axes read ``raw`` and pass the permutation on; ``permute_dims``
+only composes permutations; other operators get one explicit transpose. So nothing is permuted
+between two convolutions, and the model's own transposes cancel with ours.
 
 TVM's ``ConvertLayout`` does the same from layout names and fails where a rank changes ("can't find
 S in source layout ABCDE"); permutations of axes have no such case.
@@ -18,40 +17,39 @@ from dataclasses import dataclass
 import numpy as np
 import tvm
 from tvm import relax
-from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.dims import Undecided
 from tvm_megcc.relax_tools.axis_runs import regrouped
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, permutation_of, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, shape_of
-from tvm_megcc.relax_tools.rewriting import bound, cleaned, rewritten
-from tvm_megcc.relax_tools.shape_exprs import Symbols, prim_of
+from tvm_megcc.relax_tools.rewriting import Rewriter, bound, cleaned, rewritten
 from tvm_megcc.relax_tools.spatial import Layouts, relaid
 from tvm_megcc.relax_tools.traits import BROADCAST, REDUCE, UNARY
 
 
 @dataclass(frozen=True, slots=True)
 class Permuted:
-    """The value ``permute_dims(raw, axes)``, of which only `raw` exists so far."""
+    """The value ``permute_dims(raw, axes)``, of which only `raw` is computed."""
 
     raw: relax.Var
     axes: tuple[int, ...]
 
     def raw_axis(self, logical: int) -> int:
-        """The axis of `raw` that is axis `logical` of the value; nobody reads that of a scalar."""
+        """Axis of `raw` that is axis `logical` of the value; of a scalar any number."""
         return self.axes[logical % len(self.axes)] if self.axes else logical
 
 
-#: The layouts in which a call is wanted; None where it stays as it is.
+#: Call -> the layouts that it gets; None if it keeps its own.
 Wanted = Callable[[relax.Expr], Layouts | None]
 
 
 def with_layouts(
     mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]] | None = None
 ) -> tvm.IRModule:
-    """`mod` with its convolutions, pooling and resizing in the layouts that are wanted.
+    """Bring convolutions, pooling and resizing of `mod` to the layouts that `wanted` gives.
 
-    Variables of `turned` are held permuted by these axes from the start.
+    Variables of `turned` are permuted by these axes before their first use.
     """
     rewriter = _Rewriter(mod, wanted, turned or {})
     return cleaned(rewritten(mod, rewriter))
@@ -62,7 +60,7 @@ def _inverse(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _left(axes: Sequence[int], dropped: Sequence[int]) -> list[int]:
-    """The permutation of what is left of ``permute_dims(raw, axes)`` without its axes `dropped`."""
+    """Permutation of ``permute_dims(raw, axes)`` after its axes `dropped` have been removed."""
     left = [axis for i, axis in enumerate(axes) if i not in dropped]
     order = sorted(left)
     return [order.index(axis) for axis in left]
@@ -72,12 +70,8 @@ def _rank(expr: relax.Expr) -> int:
     return int(expr.ty.ndim)
 
 
-def _is_tensor(expr: relax.Expr) -> bool:
-    return isinstance(expr.ty, relax.TensorType)
-
-
 @mutator
-class _Rewriter(PyExprMutator):
+class _Rewriter(Rewriter):
     def __init__(
         self, mod: tvm.IRModule, wanted: Wanted, turned: Mapping[relax.Var, tuple[int, ...]]
     ) -> None:
@@ -87,11 +81,9 @@ class _Rewriter(PyExprMutator):
         self.held: dict[relax.Var, Permuted] = {}
         self.tuples: dict[relax.Var, list[Permuted]] = {}
         self.logical: dict[relax.Var, relax.Var] = {}
-        self.variables: dict[str, tvm.tirx.Var] = {}
-        self.symbols: Symbols
         self.name = ""  # of the variable being bound: what is emitted in its place keeps it
 
-    # Every use of a held variable that no rule below takes care of asks for its logical form.
+    # A use of a permuted variable without a rule below gets the variable transposed.
 
     def visit_dataflow_var_(self, var: relax.DataflowVar) -> relax.Expr:
         return self._logical(var) if var in self.held else super().visit_dataflow_var_(var)
@@ -135,7 +127,7 @@ class _Rewriter(PyExprMutator):
         self.held[binding.var] = Permuted(raw, held.axes)
 
     def _held(self, expr: relax.Expr | None) -> Permuted | None:
-        """How a variable is held; one of `turned` is from here on."""
+        """Permutation of a variable, or None; variables of `turned` get theirs here."""
         if not isinstance(expr, relax.Var):
             return None
         here = self.turned_here
@@ -150,7 +142,7 @@ class _Rewriter(PyExprMutator):
 
     def _logical(self, var: relax.Var) -> relax.Var:
         if var not in self.logical:
-            self.logical[var] = self.builder_.emit(self._permuted(self.held[var]))
+            self.logical[var] = self.emit(self._permuted(self.held[var]))
         return self.logical[var]
 
     @staticmethod
@@ -160,7 +152,7 @@ class _Rewriter(PyExprMutator):
         return relax.op.permute_dims(value.raw, list(value.axes))
 
     def _raw(self, expr: relax.Expr, axes: tuple[int, ...]) -> relax.Expr:
-        """`expr` in the order in which ``permute_dims(result, axes)`` is `expr`."""
+        """Value ``raw`` for which ``permute_dims(raw, axes)`` is `expr`."""
         array = constant(expr)
         if array is not None:
             return make_constant(np.ascontiguousarray(array.transpose(_inverse(axes))))
@@ -176,19 +168,17 @@ class _Rewriter(PyExprMutator):
         return (
             source
             if order == tuple(range(len(order)))
-            else self.builder_.emit(relax.op.permute_dims(source, list(order)))
+            else self.emit(relax.op.permute_dims(source, list(order)))
         )
 
     def _turned_weights(self, expr: relax.Expr, order: tuple[int, ...]) -> relax.Expr | None:
-        """``permute_dims(expr, order)`` of a constant that is dequantised, as such a constant."""
+        """``permute_dims(expr, order)`` of a dequantised constant, applied to its integers."""
         call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or (numbers := constant(call.args[0])) is None:
             return None
         turned = make_constant(np.ascontiguousarray(numbers.transpose(order)))
         axis = order.index(int(call.attrs.axis) % numbers.ndim)
-        dtype = str(call.attrs.out_dtype)
-        made = relax.op.dequantize(turned, *call.args[1:], axis=axis, out_dtype=dtype)
-        return self.builder_.emit(made)
+        return self.emit(rebuilt(call, [turned, *call.args[1:]], axis=axis))
 
     def _hold(self, expr: relax.Expr, axes: Sequence[int]) -> Permuted:
         return Permuted(self.builder_.emit(expr, name_hint=self.name), tuple(axes))
@@ -215,12 +205,12 @@ class _Rewriter(PyExprMutator):
             return None
         if name in UNARY:
             args = [held.raw, *value.args[1:]]
-            return self._hold(relax.Call(value.op, args, value.attrs, value.ty_args), held.axes)
+            return self._hold(with_args(value, args), held.axes)
         rule = _RULES.get(name)
         return getattr(self, rule)(value, held) if rule else None
 
     def _held_argument(self, call: relax.Call) -> Permuted | None:
-        """The held first argument, or the first held field when that is a tuple."""
+        """Permutation of the first argument, or of a tuple's first permuted field."""
         first = call.args[0] if call.args else None
         fields = first.fields if isinstance(first, relax.Tuple) else [first]
         return next((held for f in fields if (held := self._held(f)) is not None), None)
@@ -230,15 +220,12 @@ class _Rewriter(PyExprMutator):
         return None if found is None else self._hold(*found)
 
     def _compose(self, call: relax.Call) -> Permuted:
-        rank = _rank(call)
-        axes = call.attrs.axes
-        order = [int(a) % rank for a in axes] if axes is not None else list(range(rank))[::-1]
-        source = call.args[0]
+        order, source = permutation_of(call), call.args[0]
         held = self._held(source)
         if held is not None:
             return Permuted(held.raw, tuple(held.axes[i] for i in order))
         visited = self.visit_expr(source)
-        raw = visited if isinstance(visited, relax.Var) else self.builder_.emit(visited)
+        raw = visited if isinstance(visited, relax.Var) else self.emit(visited)
         return Permuted(raw, tuple(order))
 
     def _broadcast(self, call: relax.Call) -> Permuted | None:
@@ -252,19 +239,17 @@ class _Rewriter(PyExprMutator):
             self._raw(self._of_rank(a, rank), axes) if _rank(a) else self.visit_expr(a)
             for a in call.args
         ]
-        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), axes)
+        return self._hold(with_args(call, args), axes)
 
     def _of_rank(self, expr: relax.Expr, rank: int) -> relax.Expr:
-        """`expr` with leading axes of extent one, as broadcasting would read it."""
+        """Add leading axes of extent 1 to `expr`, as broadcasting would."""
         missing = rank - _rank(expr)
         if not missing:
             return expr
         array = constant(expr)
         if array is not None:
             return make_constant(array.reshape((1,) * missing + array.shape))
-        return self.builder_.emit(
-            relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing)))
-        )
+        return self.emit(relax.op.expand_dims(self.visit_expr(expr), axis=list(range(missing))))
 
     def _concat(self, call: relax.Call, held: Permuted) -> Permuted | None:
         fields = call.args[0].fields if isinstance(call.args[0], relax.Tuple) else None
@@ -278,31 +263,26 @@ class _Rewriter(PyExprMutator):
         cuts = call.attrs.indices_or_sections
         sections = as_int(cuts)
         where = sections if sections is not None else [as_int(c) for c in cuts]
-        whole = self.builder_.emit(
-            relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis)))
-        )
+        whole = self.emit(relax.op.split(held.raw, where, axis=held.raw_axis(int(call.attrs.axis))))
         count = len(call.ty.fields)
         return [self._hold(relax.TupleGetItem(whole, i), held.axes) for i in range(count)]
 
     def _reduce(self, call: relax.Call, held: Permuted) -> Permuted:
-        rank, axes = len(held.axes), call.attrs.axis
-        logical = [int(a) % rank for a in axes] if axes is not None else list(range(rank))
-        keep = bool(call.attrs.keepdims)
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        result = function(held.raw, sorted(held.raw_axis(a) for a in logical), keepdims=keep)
-        return self._hold(result, _left(held.axes, () if keep else logical))
+        logical = reduced_axes(call)
+        result = rebuilt(call, [held.raw], axis=sorted(map(held.raw_axis, logical)))
+        return self._hold(result, _left(held.axes, () if call.attrs.keepdims else logical))
 
     def _arg_extreme(self, call: relax.Call, held: Permuted) -> Permuted | None:
-        """The first of equal elements counts, and it is the first in `raw`, too."""
+        """Along one axis, as the first of equal elements is the first in `raw`, too."""
         if call.attrs.axis is None:  # over all elements, in the logical order
             return None
-        axis, keep = int(call.attrs.axis), bool(call.attrs.keepdims)
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        result = function(held.raw, axis=held.raw_axis(axis), keepdims=keep)
-        return self._hold(result, _left(held.axes, () if keep else (axis % len(held.axes),)))
+        axis = int(call.attrs.axis)
+        gone = () if call.attrs.keepdims else (axis % len(held.axes),)
+        result = rebuilt(call, [held.raw], axis=held.raw_axis(axis))
+        return self._hold(result, _left(held.axes, gone))
 
     def _reshape(self, call: relax.Call, held: Permuted) -> Permuted | None:
-        """Each run of axes that a reshape splits or merges only has to stay together in memory."""
+        """Keep each group of axes that a reshape splits or merges contiguous in memory."""
         raw_shape, out = (shape_of(v, self.symbols) for v in (held.raw, call))
         if raw_shape is None or out is None or 0 in raw_shape:
             return None
@@ -317,55 +297,28 @@ class _Rewriter(PyExprMutator):
         moving = [a for a in wanted if raw_shape[a] != 1]
         raw = held.raw
         if moving != sorted(moving):
-            raw = self.builder_.emit(relax.op.permute_dims(raw, wanted))
+            raw = self.emit(relax.op.permute_dims(raw, wanted))
         made = [j for g in order for j in groups[g][1]]
-        shape = relax.ShapeExpr([prim_of(out[j], self.variables) for j in made])
+        shape = self.shape(out[j] for j in made)
         return self._hold(relax.op.reshape(raw, shape), _inverse(made))
 
-    def _softmax(self, call: relax.Call, held: Permuted) -> Permuted:
-        function = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
-        return self._hold(function(held.raw, axis=held.raw_axis(int(call.attrs.axis))), held.axes)
+    def _along(self, call: relax.Call, held: Permuted) -> relax.Call:
+        """Rebuild a call with an ``axis`` of its first operand for `raw`."""
+        args = [held.raw, *map(self.visit_expr, call.args[1:])]
+        return rebuilt(call, args, axis=held.raw_axis(int(call.attrs.axis)))
 
-    def _prelu(self, call: relax.Call, held: Permuted) -> Permuted:
-        axis = held.raw_axis(int(call.attrs.axis))
-        slope = self.visit_expr(call.args[1])
-        return self._hold(relax.op.nn.prelu(held.raw, slope, axis=axis), held.axes)
+    def _along_axis(self, call: relax.Call, held: Permuted) -> Permuted:
+        return self._hold(self._along(call, held), held.axes)
 
     def _batch_norm(self, call: relax.Call, held: Permuted) -> list[Permuted]:
-        attrs = call.attrs
-        vectors = [self.visit_expr(a) for a in call.args[1:]]
-        args = [held.raw, *vectors]
-        whole = self.builder_.emit(
-            relax.op.nn.batch_norm(
-                *args,
-                axis=held.raw_axis(int(attrs.axis)),
-                epsilon=float(attrs.epsilon),
-                center=bool(attrs.center),
-                scale=bool(attrs.scale),
-                momentum=float(attrs.momentum),
-                training=bool(attrs.training),
-            )
-        )
+        whole = self.emit(self._along(call, held))
         axes = (held.axes, (0,), (0,))  # the value, and what becomes of the statistics
         return [self._hold(relax.TupleGetItem(whole, k), a) for k, a in enumerate(axes)]
 
-    def _quantize(self, call: relax.Call, held: Permuted) -> Permuted:
-        function = getattr(relax.op, call.op.name.removeprefix("relax."))
-        scale, zero = (self.visit_expr(a) for a in call.args[1:])
-        axis = held.raw_axis(int(call.attrs.axis))
-        return self._hold(
-            function(held.raw, scale, zero, axis=axis, out_dtype=str(call.ty.dtype)), held.axes
-        )
-
     def _pad(self, call: relax.Call, held: Permuted) -> Permuted:
         width = [int(v) for v in call.attrs.pad_width]
-        pairs = [width[2 * i : 2 * i + 2] for i in range(len(held.axes))]
-        moved = [v for i in _inverse(held.axes) for v in pairs[i]]
-        attrs = call.attrs
-        padded = relax.op.nn.pad(
-            held.raw, moved, pad_mode=str(attrs.pad_mode), pad_value=float(attrs.pad_value)
-        )
-        return self._hold(padded, held.axes)
+        moved = [v for i in _inverse(held.axes) for v in width[2 * i : 2 * i + 2]]
+        return self._hold(rebuilt(call, [held.raw], pad_width=moved), held.axes)
 
     def _strided_slice(self, call: relax.Call, held: Permuted) -> Permuted | None:
         axes = call.args[1]
@@ -376,7 +329,7 @@ class _Rewriter(PyExprMutator):
             return None
         moved = relax.Tuple([relax.prim_value(held.raw_axis(a)) for a in logical])  # type: ignore[arg-type]
         args = [held.raw, moved, *call.args[2:]]
-        return self._hold(relax.Call(call.op, args, call.attrs, call.ty_args), held.axes)
+        return self._hold(with_args(call, args), held.axes)
 
 
 #: Operator -> method of `_Rewriter` (by name: the decorator hides the class's own functions).
@@ -386,13 +339,13 @@ _RULES = {
     "relax.squeeze": "_reshape",
     "relax.expand_dims": "_reshape",
     "relax.split": "_split",
-    "relax.nn.softmax": "_softmax",
-    "relax.nn.log_softmax": "_softmax",
-    "relax.nn.prelu": "_prelu",
+    "relax.nn.softmax": "_along_axis",
+    "relax.nn.log_softmax": "_along_axis",
+    "relax.nn.prelu": "_along_axis",
     "relax.nn.batch_norm": "_batch_norm",
     "relax.nn.pad": "_pad",
-    "relax.quantize": "_quantize",
-    "relax.dequantize": "_quantize",
+    "relax.quantize": "_along_axis",
+    "relax.dequantize": "_along_axis",
     "relax.strided_slice": "_strided_slice",
     "relax.argmax": "_arg_extreme",
     "relax.argmin": "_arg_extreme",

@@ -29,7 +29,7 @@ from tvm.script.ir_builder import tirx as T
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
-#: What is added to the key from round to round.
+#: Increments of the key in each round.
 WEYL = (0x9E3779B9, 0xBB67AE85)
 
 #: Four words -> the elements of a block.
@@ -73,9 +73,9 @@ def _filled(
 
 
 def block_of(counter_words: Sequence[Any], key_words: Sequence[Any]) -> list[Any]:
-    """The four words of the block with this counter, of four ``uint32``, and this key, of two.
+    """Compute the four words of a block from a counter of four ``uint32`` and a key of two.
 
-    Statements go into the IR builder that is open.
+    Emits statements into the open IR builder.
     """
     key, counter, old = (_local(n) for n in (2, 4, 4))
     for k in range(2):
@@ -97,12 +97,12 @@ def block_of(counter_words: Sequence[Any], key_words: Sequence[Any]) -> list[Any
 
 
 def _fraction(word: Any) -> Any:
-    """The upper 24 bits as a number in [0, 1)."""
+    """Upper 24 bits of a word as a number in [0, 1)."""
     return tirx.Cast("float32", word >> _u32(8)) * tirx.const(2.0**-24, "float32")
 
 
 def _bits53(high: Any, low: Any) -> Any:
-    """The upper 53 of 64 bits, as f64."""
+    """Upper 53 of 64 bits as f64."""
     both = (tirx.Cast("uint64", high) << tirx.const(32, "uint64")) | tirx.Cast("uint64", low)
     return tirx.Cast("float64", both >> tirx.const(11, "uint64"))
 
@@ -113,7 +113,7 @@ def _uniform_f64(w: Sequence[Any]) -> list[Any]:
 
 
 def _normal_f32(first: Any, second: Any) -> list[Any]:
-    # In (0, 1], 2**-33 at least, so that the far ends are there: 6.7 is the greatest.
+    # In (0, 1], at least 2**-33, so that numbers reach 6.7.
     part = tirx.Cast("float32", first) * tirx.const(2.0**-32, "float32")
     turn = tirx.Cast("float32", (second & _u32(0x3FFFFFFF)) >> _u32(6))
     return _polar(
@@ -132,9 +132,9 @@ def _normal_f64(w: Sequence[Any]) -> list[Any]:
 
 
 def _polar(part: Any, turn: Any, quadrant: Any, dtype: str) -> list[Any]:
-    """Radius of the uniform `part` in (0, 1], angle of a quadrant and a `turn` in [0, 1) of it.
+    """Two normal numbers by Box and Muller: `part` in (0, 1] gives the radius, the rest the angle.
 
-    Sine and cosine are of an eighth of a circle at most, where both are exact to their last bits.
+    Sine and cosine are taken of at most an eighth of a circle, where both are exact.
     """
     radius, angle, cosine, sine = (_local(1, dtype) for _ in range(4))
     swapped = _local(1)

@@ -1,7 +1,4 @@
-"""Our errors keep their types where TVM calls us, as it calls a pass.
-
-TVM makes a ``RuntimeError`` of an error that it does not know on its way through C++.
-"""
+"""Registration of our errors with TVM, which turns unknown ones into ``RuntimeError`` in C++."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from tvm_megcc import errors
 
 
 def register() -> None:
-    """Make our errors known to TVM. To call it again does nothing."""
+    """Make our errors known to TVM; further calls do nothing."""
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.MegccError):
             register_error(f"tvm_megcc.{kind.__name__}", kind)

@@ -1,6 +1,6 @@
-"""Sums and products of the elements so far, in TE: for CumSum and for ``relax.cumsum``.
+"""Cumulative sums and products in TE: for CumSum and ``relax.cumsum``.
 
-Not TVM's own: that writes the first element also where there is none, in front of another tensor.
+TVM's own writes the first element of an empty axis, in front of another tensor.
 
 Example
 -------
@@ -19,7 +19,7 @@ from tvm.script.ir_builder import tirx as T
 
 
 def around(shape: Sequence[Any], axis: int) -> list[Any]:
-    """How many elements there are before an axis, along it, and behind it."""
+    """Number of elements before an axis, along it, and behind it."""
     sizes: list[Any] = [tirx.IntImm("int64", 1)] * 3
     for k, size in enumerate(shape):
         part = 0 if k < axis else 1 if k == axis else 2
@@ -38,7 +38,7 @@ def scanned(
     reverse: bool = False,
     name: str = "scan",
 ) -> te.Tensor:
-    """A scan along one axis of a tensor that is seen as ``[before, along, behind]``.
+    """Scan along one axis of a tensor with the dims ``[before, along, behind]``.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def scanned(
     parts : sequence of sizes, or te.Tensor
         The three sizes, or ``int64[3]`` with them.
     combine, neutral
-        What two elements become, and what goes with any element.
+        Function of two elements, and its neutral element.
     dtype : str, optional
-        Of the result, and what it is computed in; else that of `x`.
+        Type of the result and of the computation; default: that of `x`.
     exclusive, reverse : bool
-        Whether an element is not part of its own result; whether the last one comes first.
+        Whether a result leaves out its own element; whether to scan from the last element.
     name : str
         Of the function.
 
@@ -71,7 +71,7 @@ def scanned(
             data, result = T.buffer_proxy(ins[0]), T.buffer_proxy(outs[0])
             sizes = parts if known else T.buffer_proxy(ins[1])
             before, along, behind = (sizes[k] for k in range(3))
-            # Rows are a work range where their number does not come from data.
+            # Rows are a work range, unless their number comes from data.
             rows = T.parallel if known else T.serial
             with rows(0, before * behind) as row:
                 so_far = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))

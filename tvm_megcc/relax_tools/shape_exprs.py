@@ -1,7 +1,7 @@
-"""Between TVM's shape expressions and our `tvm_megcc.dims`.
+"""Conversion between TVM's shape expressions and `tvm_megcc.dims`.
 
-Enters: a ``PrimExpr`` of a Relax shape, and what the function that it belongs to says of its dims
-(`symbols_of`): their bounds. Leaves: a `Size`; and the way back.
+Enters: a ``PrimExpr`` of a Relax shape, and the dims of its function with their bounds
+(`symbols_of`). Leaves: a `Size`; `prim_of` goes the other way.
 
 Example
 -------
@@ -25,18 +25,18 @@ from tvm_megcc.dims import Size
 #: Attributes of a Relax function: bounds of its dims by name; TVM's own planner reads the first.
 UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
 
-#: Attributes of a Relax function: dims that are multiples, by name; how many times a symbol, and
-#: its name. The function defines the dim, not the symbol, and casts its parameters to say so:
-#: ``x: (h_times_32,)`` to ``(h_times_32 // 32 * 32,)``.
+#: Attributes of a Relax function: factor and symbol of dims that are multiples, by the dim's name.
+#: The function defines the dim, not the symbol, and casts its parameters: ``x: (h_times_32,)`` to
+#: ``(h_times_32 // 32 * 32,)``.
 FACTORS, BASES = "tvm_megcc.factors", "tvm_megcc.bases"
 
-#: What a function says of its dims, by name: the symbol with its bounds, or the size that a dim is
-#: known to be. A dim of which it says nothing may have any size.
+#: Name of a function's dim -> its symbol with bounds, or its known size. Dims that are not listed
+#: may have any size.
 Symbols = Mapping[str, dims.Symbol | Size]
 
 
 def symbols_of(func: relax.Function) -> dict[str, dims.Symbol | Size]:
-    """What the attributes of a function say of its dims."""
+    """Dims in the attributes of a function, by name."""
     bounds = bounds_of(func)
     found: dict[str, dims.Symbol | Size] = {**bounds}
     for name, multiple in multiples_of(func).items():
@@ -46,14 +46,14 @@ def symbols_of(func: relax.Function) -> dict[str, dims.Symbol | Size]:
 
 
 def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:
-    """The symbols that a function has bounds of, by name."""
+    """Symbols with bounds in the attributes of a function, by name."""
     upper, lower = (_numbers(func, key) for key in (UPPER_BOUNDS, LOWER_BOUNDS))
     names = sorted({*upper, *lower})
     return {n: dims.Symbol(n, lower.get(n, 0), upper.get(n)) for n in names}
 
 
 def multiples_of(func: relax.Function) -> dict[str, dims.Multiple]:
-    """The dims of a function that are multiples, by name."""
+    """Dims of a function that are multiples of a symbol, by name."""
     bases = _attribute(func, BASES)
     return {
         name: dims.Multiple(factor, dims.Symbol(str(bases[name])))
@@ -71,7 +71,7 @@ def _attribute(func: relax.Function, key: str) -> dict[str, Any]:
 
 
 def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Function:
-    """A function with the bounds of these symbols added to those that it has."""
+    """Add bounds of symbols to a function's attributes."""
     known = bounds_of(func) | {s.name: s for s in found}
     for name, multiple in multiples_of(func).items():
         base = known.get(multiple.of.name)
@@ -84,7 +84,7 @@ def with_bounds(func: relax.Function, found: Iterable[dims.Symbol]) -> relax.Fun
 
 
 def with_multiples(func: relax.Function, found: Mapping[str, dims.Multiple]) -> relax.Function:
-    """A function with dims that are multiples, by name, added to those that it has."""
+    """Add dims that are multiples to a function's attributes."""
     known = multiples_of(func) | dict(found)
     if not known:
         return func
@@ -94,17 +94,17 @@ def with_multiples(func: relax.Function, found: Mapping[str, dims.Multiple]) -> 
 
 
 def name_of_multiple(multiple: dims.Multiple) -> str:
-    """What a function calls a dim that is a multiple."""
+    """Name of a dim that is a multiple."""
     return f"{multiple.of.name}_times_{multiple.factor}"
 
 
 def base_of(multiple: dims.Multiple, variable: tirx.Var) -> Any:
-    """The symbol of a multiple, as TVM computes it from the dim."""
+    """TVM's expression of a multiple's symbol, computed from the dim."""
     return tirx.FloorDiv(variable, tirx.IntImm("int64", multiple.factor))
 
 
 def symbol_of(name: str, symbols: Symbols) -> dims.Symbol:
-    """The symbol of this name."""
+    """Symbol of a name, with bounds if there are any."""
     found = symbols.get(name)
     return found if isinstance(found, dims.Symbol) else dims.Symbol(name)
 
@@ -132,12 +132,12 @@ _BINARY: dict[type, Callable[[Size, Size], Size]] = {
 
 
 def size_of(expr: object, symbols: Symbols) -> Size | None:
-    """An expression over these dims as a `Size`; None when it is something else."""
+    """Convert an expression over these dims to a `Size`; None if it cannot be one."""
     return _Reader(symbols).size(expr)
 
 
 class _Reader:
-    """Reads expressions over the same dims, each part that several share once."""
+    """Converts expressions over the same dims, shared parts once."""
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
@@ -175,7 +175,7 @@ class _Reader:
         return None
 
     def _select(self, exprs: Iterable[object]) -> Size | None:
-        """Of a condition, what holds where it is true, and what holds elsewhere."""
+        """Size of a condition, the value where it is true, and the value elsewhere."""
         found = [self.size(e) for e in exprs]
         if None in found:
             return None
@@ -194,9 +194,9 @@ def sizes_of(shape: object, symbols: Symbols) -> tuple[Size, ...] | None:
 
 
 def variables_of(func: relax.Function) -> dict[str, Any]:
-    """The symbolic dims of a function by name: of its parameters and of its values.
+    """Symbolic dims of a function's parameters and values, by name.
 
-    What a dim is a multiple of has no variable, but an expression.
+    The symbol of a multiple is an expression, not a variable.
     """
     found = relax.analysis.free_symbolic_vars(func) + relax.analysis.defined_symbolic_vars(func)
     named: dict[str, Any] = {str(v.name): v for v in found}
@@ -207,7 +207,7 @@ def variables_of(func: relax.Function) -> dict[str, Any]:
 
 
 def prim_of(size: Size, variables: Mapping[str, Any]) -> Any:
-    """A size as TVM writes it, over these variables (name -> variable)."""
+    """Convert a size to TVM's expression over these variables (name -> variable)."""
     return _Writer(variables).expr(size)
 
 
@@ -222,7 +222,7 @@ _TVM = {
 
 
 class _Writer:
-    """Writes sizes over the same variables, each part that several share once."""
+    """Converts sizes over the same variables, shared parts once."""
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self._variables = variables

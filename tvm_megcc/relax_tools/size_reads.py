@@ -1,7 +1,4 @@
-"""The call by which sizes are read from a tensor, as TVM's virtual machine does it.
-
-Enters: a tensor of integers. Leaves: the shape whose dims are its elements.
-"""
+"""Calls that read a shape from a tensor of integers, as TVM's virtual machine does."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ BUILTIN = "vm.builtin.tensor_to_shape"
 
 
 def read_sizes(tensor: relax.Expr, ty: relax.Type) -> relax.Call:
-    """The shape, of type `ty`, that a tensor holds."""
+    """Call that gives the shape, of type `ty`, with the elements of a tensor as dims."""
     return relax.op.call_pure_packed(BUILTIN, tensor, ty_args=ty)
 
 

@@ -1,4 +1,4 @@
-"""What a ``relax.strided_slice`` takes of each axis, its limits brought into range.
+"""First element and step of a ``relax.strided_slice`` along each axis, clamped to the tensor.
 
 Example
 -------
@@ -28,8 +28,8 @@ class Slice:
 def slice_of(call: relax.Call, shape: tuple[Size, ...], symbols: Symbols) -> Slice | None:
     """Begins and steps of a slice of a tensor of this shape.
 
-    None where a limit is a tensor, a step symbolic, or a begin counts from the end or not,
-    depending on the shapes.
+    None where a limit is a tensor, a step is symbolic, or only a run decides whether a begin counts
+    from the end.
     """
     lists = [_sizes(a, symbols) for a in call.args[1:5]]
     if len(lists) < 3 or any(found is None for found in lists):
@@ -53,7 +53,7 @@ def slice_of(call: relax.Call, shape: tuple[Size, ...], symbols: Symbols) -> Sli
 
 
 def _first(start: Size, dim: Size, step: int) -> Size:
-    """The first element of a run that starts at `start`, which may count from the end."""
+    """First element of a slice from `start`, which may count from the end."""
     if isinstance(start, int):
         start = start + dim if start < 0 else start
     elif dims.bounds(start)[0] < 0:

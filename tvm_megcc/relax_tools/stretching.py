@@ -1,8 +1,7 @@
-"""What broadcasting makes of open dims that may turn out to be 1, for frontend, passes and lower.
+"""Broadcasting of dynamic dims that may be 1 in a run, for frontend, passes and lower.
 
-`size` gives the dim that two dims become a name: to TVM it is a dim like any other, and only the
-package and ``relax.VirtualMachine`` compute it. `copy` brings a tensor to such dims: the one
-element of an axis of 1 is everywhere.
+`size` names the dim that two dims broadcast to. To TVM it is any dim; the package and
+``relax.VirtualMachine`` compute it. `copy` broadcasts a tensor to such dims.
 
 Example
 -------
@@ -28,7 +27,7 @@ SIZE = "tvm_megcc.stretched_size"
 
 
 def size(builder: relax.BlockBuilder, a: Any, b: Any, name: str, node: str) -> tirx.Var:
-    """A new dim, which is `b` where `a` is 1, else `a`; `node` is what messages say."""
+    """Define a dim that is `b` where `a` is 1, else `a`; messages name `node`."""
     both = relax.ShapeExpr([tvm.runtime.convert(a), tvm.runtime.convert(b)])
     call = relax.op.call_pure_packed(SIZE, both, ty_args=relax.ShapeType(ndim=1))
     found = tirx.Var(name, "int64")
@@ -37,7 +36,7 @@ def size(builder: relax.BlockBuilder, a: Any, b: Any, name: str, node: str) -> t
 
 
 def parts_of(expr: relax.Expr | None) -> tuple[Any, Any] | None:
-    """The two dims of which `size` makes one; None for any other expression."""
+    """The two dims of a call of `size`; None for any other expression."""
     if expr is None or packed_name(expr) != SIZE:
         return None
     a, b = expr.args[1].values
@@ -45,7 +44,7 @@ def parts_of(expr: relax.Expr | None) -> tuple[Any, Any] | None:
 
 
 def copy(builder: relax.BlockBuilder, value: relax.Expr, dims: Mapping[int, Any]) -> relax.Expr:
-    """The tensor with these dims on some axes: each is the tensor's own one where that is not 1."""
+    """Broadcast a tensor to `dims` on some axes, which are 1 or have these sizes."""
     have = value.ty.shape.values
     func = _function(str(value.ty.dtype), len(have), dims)
     callee = builder.add_func(func.with_attr(COPIES, 1), "stretched")
@@ -54,7 +53,7 @@ def copy(builder: relax.BlockBuilder, value: relax.Expr, dims: Mapping[int, Any]
 
 
 def copied(mod: tvm.IRModule, expr: relax.Expr) -> relax.Expr | None:
-    """The tensor that `copy` stretches; None for any other expression."""
+    """The tensor that a call of `copy` broadcasts; None for any other expression."""
     if op_name(expr) != "relax.call_tir":
         return None
     attrs = mod[expr.args[0]].attrs
@@ -62,7 +61,7 @@ def copied(mod: tvm.IRModule, expr: relax.Expr) -> relax.Expr | None:
 
 
 def _function(dtype: str, rank: int, axes: Collection[int]) -> tirx.PrimFunc:
-    """The copy for a rank, stretched on some axes: every dim is a parameter of its own."""
+    """TIR function that broadcasts `axes` of a tensor; every dim is a parameter of its own."""
     have = [tirx.Var(f"n{k}", "int64") for k in range(rank)]
     made = [tirx.Var(f"m{k}", "int64") if k in axes else n for k, n in enumerate(have)]
     data = te.placeholder(have, dtype, "data")

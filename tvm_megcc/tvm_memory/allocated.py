@@ -1,4 +1,4 @@
-"""How much memory a planned function asks for."""
+"""Bytes that a planned function allocates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvm_megcc.tvm_memory.bounds import Bounds
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """`known` bytes (upper bounds counted as values), and how often each unknown size occurs."""
+    """`known` bytes (upper bounds count as sizes), and the count of each unknown size."""
 
     known: int
     unknown: tuple[tuple[str, int], ...] = ()
@@ -45,7 +45,7 @@ def mixes_devices(func: relax.Function) -> bool:
 
 
 def allocated(func: relax.Function) -> Allocated:
-    """All storages of `func`, and its tensors that have storage of their own."""
+    """Bytes of all storages of `func`, and of its tensors with storage of their own."""
     bounds = Bounds(func)
     known = 0
     unknown: Counter[str] = Counter()

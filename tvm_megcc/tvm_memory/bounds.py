@@ -11,21 +11,20 @@ from collections.abc import Sequence
 import tvm
 from tvm import relax, tirx
 
+from tvm_megcc.relax_tools.shape_exprs import bounds_of
+
 
 class Bounds:
-    """The bounds that `func` declares."""
+    """Bounds that a function declares for its dims."""
 
     def __init__(self, func: relax.Function) -> None:
-        attrs = func.attrs or {}
-        upper = dict(attrs["tir_var_upper_bound"]) if "tir_var_upper_bound" in attrs else {}
-        lower = dict(attrs["tir_var_lower_bound"]) if "tir_var_lower_bound" in attrs else {}
+        bounds = bounds_of(func)
         self.analyzer = tvm.sym.Analyzer()
-        self.bounded = False
-        for var in _signature_variables(func):
-            if var.name in upper:
-                low, high = int(lower.get(var.name, 0)), int(upper[var.name])
-                self.analyzer.bind(var, tvm.ir.Range.from_min_extent(low, high - low + 1))
-                self.bounded = True
+        for var in {v for p in func.params for v in relax.analysis.tir_vars_in_type(p.ty)}:
+            known = bounds.get(var.name)
+            if known is not None and known.high is not None:
+                extent = known.high - known.low + 1
+                self.analyzer.bind(var, tvm.ir.Range.from_min_extent(known.low, extent))
 
     def size(self, shape: Sequence[tirx.PrimExpr], dtype: str) -> int | tirx.PrimExpr:
         """Bytes of a tensor: an int where every dim has a value or an upper bound."""
@@ -42,14 +41,6 @@ class Bounds:
 
 
 def storage_bytes(dtype: str) -> int:
-    """Bytes that TVM sets aside for an element."""
+    """Bytes that TVM allocates for an element."""
     kind = tvm.DataType(dtype)
     return int(kind.bits * kind.lanes + 7) // 8
-
-
-def _signature_variables(func: relax.Function) -> list[tirx.Var]:
-    found: dict[tirx.Var, None] = {}
-    for param in func.params:
-        for var in relax.analysis.tir_vars_in_type(param.ty):
-            found[var] = None
-    return list(found)

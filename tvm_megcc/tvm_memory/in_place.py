@@ -19,6 +19,7 @@ from tvm.ir import TensorLoad
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.s_tir import SBlock, SBlockRealize
 
+from tvm_megcc.tvm_memory.buffer_uses import BufferUses
 from tvm_megcc.tvm_memory.liveness import KernelCall, Liveness, Root, analyse
 
 #: ``IterVar.iter_type`` of an iteration that is independent of all others.
@@ -26,7 +27,7 @@ _DATA_PARALLEL = 0
 
 
 def share_dying_inputs(mod: tvm.IRModule) -> tvm.IRModule:
-    """`mod` with results in the place of inputs wherever that is safe."""
+    """Put results of kernels in the memory of inputs wherever that is safe."""
     rewriter = _Rewriter(mod)
     for gvar, func in mod.functions_items():
         if isinstance(func, relax.Function):
@@ -47,8 +48,8 @@ def in_place_pairs(func: tirx.PrimFunc) -> list[tuple[int, int]]:
     if root is None:
         return []
     body = list(root.body.seq) if isinstance(root.body, tirx.SeqStmt) else [root.body]
-    uses = [_Uses(stage) for stage in body]
-    if not all(u.plain for u in uses):
+    uses = [BufferUses(stage) for stage in body]
+    if not all(u.only_indexed() for u in uses):
         return []
     found = []
     for j, out in buffers:
@@ -64,49 +65,6 @@ def in_place_pairs(func: tirx.PrimFunc) -> list[tuple[int, int]]:
             if source not in last.loaded or _is_elementwise(body[writes[0]], source, out):
                 found.append((i, j))
     return found
-
-
-class _Uses:
-    """The buffers a statement loads and stores; not `plain` if it does anything else with one."""
-
-    def __init__(self, stage: tirx.Stmt) -> None:
-        self.loaded: set[tvm.ir.Var] = set()
-        self.stored: set[tvm.ir.Var] = set()
-        self.plain = True
-        met = indexed = 0
-
-        def load(node: TensorLoad) -> None:
-            nonlocal indexed
-            self.loaded.add(node.source)
-            indexed += 1
-
-        def store(node: tirx.BufferStore) -> None:
-            nonlocal indexed
-            self.stored.add(node.buffer)
-            indexed += 1
-
-        def region(node: tvm.ir.TensorRegion) -> None:
-            nonlocal indexed
-            indexed += 1
-
-        def occurrence(var: tvm.ir.Var) -> None:
-            nonlocal met
-            met += isinstance(var.ty, tirx.BufferType)
-
-        def other(node: object) -> None:
-            self.plain = False
-
-        tvm_ffi.structural_walk(
-            stage,
-            [
-                (tvm.ir.Var, occurrence),
-                (tirx.BufferStore, store),
-                (TensorLoad, load),
-                (tvm.ir.TensorRegion, region),
-                (tvm.s_tir.MatchBufferRegion, other),
-            ],
-        )
-        self.plain = self.plain and met == indexed
 
 
 def _plain(buffer: tirx.Buffer) -> bool:
@@ -127,7 +85,7 @@ def _root_block(body: tirx.Stmt) -> SBlock | None:
 
 
 def _is_elementwise(stage: tirx.Stmt, source: tirx.Buffer, out: tirx.Buffer) -> bool:
-    """Whether `stage` is one store to each element, loading of `source` that same element."""
+    """Whether `stage` stores each element once, and loads only the same element of `source`."""
     loops: list[tirx.Var] = []
     while isinstance(stage, tirx.For):
         if not _is_one(stage.extent):
@@ -178,7 +136,7 @@ class _Sharing:
 def _choose(
     mod: tvm.IRModule, func: relax.Function, pairs: dict[str, list[tuple[int, int]]]
 ) -> dict[relax.Var, _Sharing]:
-    """For each variable of a result that takes an input's place, how."""
+    """Variables of results that take the place of an input -> their sharing."""
     live = analyse(mod, func)
     chosen = {}
     for kernel in live.calls:
@@ -192,7 +150,7 @@ def _choose(
 
 
 def _is_safe(live: Liveness, kernel: KernelCall, i: int, j: int) -> bool:
-    """Whether input `i` dies in this call, result `j` begins in it, and nothing else is either."""
+    """Whether input `i` dies in this call, result `j` begins there, and neither has an alias."""
     source, out = kernel.call.args[i], kernel.call.args[j]
     if not (isinstance(source, relax.Var) and isinstance(out, relax.Var)):
         return False

@@ -1,12 +1,12 @@
-"""Liveness of the tensors a Relax function allocates, as `PlanMemory` needs it.
+"""Liveness of the tensors that a Relax function allocates, for `PlanMemory`.
 
 Enters: a function after ``CallTIRRewrite`` (allocations and destination-passing calls). Leaves: an
 `Allocation` per ``R.builtin.alloc_tensor`` that may share memory. Bindings are numbered in program
 order, branches of an ``If`` one after the other; a tensor is live from the first call that touches
 it to the last, through all its aliases (other variables, tuples, views, results that may be it).
 
-What leaves the function's sight (returned, captured by a closure, an ``If`` condition, an argument
-of an operator whose workings are not known here) is no `Allocation`: it stays as TVM has it.
+A tensor that escapes (returned, captured by a closure, an ``If`` condition, an argument of an
+unknown operator) is no `Allocation`, and stays as TVM has it.
 
 Example
 -------
@@ -24,14 +24,15 @@ import tvm
 from tvm import relax, tirx
 
 from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.traits import named
 from tvm_megcc.tvm_memory.bounds import Bounds
 
-#: What a value may be: allocation numbers, or one such thing per field of a tuple.
+#: Numbers of the allocations that a value may be, or one alias per field of a tuple.
 Alias: TypeAlias = "frozenset[int] | tuple[Alias, ...]"
 NONE: Alias = frozenset()
 
-#: Operators whose result is the bytes of their first argument, and which read none of them.
-VIEWS = {"relax.reshape", "relax.memory.view"}
+#: Operators whose result has the bytes of their first argument, which they do not read.
+VIEWS = named("reshape memory.view")
 #: Operators that read a tensor and keep nothing of it; True: TVM's code for it ignores the offset.
 READERS = {
     "relax.shape_of": False,
@@ -41,13 +42,9 @@ READERS = {
     "relax.assert_op": True,
 }
 #: Operators without tensors to keep.
-NEUTRAL = {
-    "relax.builtin.alloc_tensor",
-    "relax.memory.alloc_storage",
-    "relax.memory.alloc_tensor",
-    "relax.memory.kill_storage",
-    "relax.null_value",
-}
+NEUTRAL = named("""
+    builtin.alloc_tensor memory.alloc_storage memory.alloc_tensor memory.kill_storage null_value
+""")
 _EXTERNAL_RESHAPE = "vm.builtin.reshape"
 
 
@@ -82,7 +79,7 @@ class KernelCall:
 
 
 def analyse(mod: tvm.IRModule, func: relax.Function) -> Liveness:
-    """Walk `func`, which it leaves as it is."""
+    """Find the liveness of the tensors of `func`."""
     walker = Liveness(mod, Bounds(func))
     walker.escape(walker.sequence(func.body))
     return walker
@@ -118,7 +115,7 @@ class Root:
 
 
 class Liveness:
-    """What a walk over a function finds: `roots` in program order, and the `calls` of PrimFuncs."""
+    """Tensors of a function (`roots`, in program order), and its `calls` of PrimFuncs."""
 
     def __init__(self, mod: tvm.IRModule, bounds: Bounds) -> None:
         self.mod = mod
@@ -134,7 +131,7 @@ class Liveness:
         self.home_count = 0
 
     def sequence(self, seq: relax.Expr) -> Alias:
-        """Walk a sequence of bindings; what its result may be."""
+        """Visit a sequence of bindings; return the alias of its result."""
         if not isinstance(seq, relax.SeqExpr):
             return self.value(seq)
         self.homes.append(self.home_count)
@@ -158,7 +155,7 @@ class Liveness:
         return [] if isinstance(expr, relax.Call) else self._roots(self.value(expr))
 
     def value(self, expr: relax.Expr) -> Alias:
-        """What `expr` may be; its calls touch what they use."""
+        """Alias of `expr`; its calls touch their operands."""
         if isinstance(expr, relax.Tuple):
             return tuple(self.value(f) for f in expr.fields)
         if isinstance(expr, relax.TupleGetItem):
@@ -178,7 +175,7 @@ class Liveness:
         return self.aliases.get(expr, NONE) if isinstance(expr, relax.Var) else NONE
 
     def _is_allocated(self, binding: relax.Binding) -> bool:
-        """Whether `binding` allocates a tensor that can be planned; then it is noted."""
+        """Note the tensor of `binding`, if it allocates one that can be planned."""
         call = binding.value
         if isinstance(binding, relax.MatchCast) or op_name(call) != "relax.builtin.alloc_tensor":
             return False

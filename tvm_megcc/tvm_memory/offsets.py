@@ -12,16 +12,15 @@ def exp(x: T.Buffer((4, 8), "float32", elem_offset=x_offset), ...): ...
 
 from __future__ import annotations
 
-from collections import Counter
-
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import TensorLoad
+
+from tvm_megcc.tvm_memory.buffer_uses import BufferUses
 
 
 def bear_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
-    """`func` with a variable ``elem_offset`` for every tensor, or None where that would be wrong.
+    """Give every tensor of `func` a variable ``elem_offset``; None where that would be wrong.
 
     It is wrong where the body does more with a parameter than load, store and declare its regions:
     it takes the bare pointer (for an extern call, or another buffer on the same data), or matches
@@ -39,7 +38,7 @@ def bear_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
         if not _has_whole_elements(buffer.ty.dtype):
             return None
         fixed.append(buffer)
-    if not fixed or not _only_indexed(func.body, buffers):
+    if not fixed or not BufferUses(func.body).only_indexed(buffers):
         return func if not fixed else None
     free = {buffer: _with_offset(buffer) for buffer in fixed}
 
@@ -87,40 +86,3 @@ def _has_whole_elements(dtype: tvm.ir.PrimType) -> bool:
     kind = tvm.DataType(str(dtype))
     bits = int(kind.bits * kind.lanes)
     return bits >= 8 and bits & (bits - 1) == 0
-
-
-def _only_indexed(body: tirx.Stmt, buffers: list[tirx.Buffer]) -> bool:
-    """Whether each occurrence of a buffer is a load, a store or a declared region."""
-    met: Counter[tvm.ir.Var] = Counter()
-    indexed: Counter[tvm.ir.Var] = Counter()
-    ours = set(buffers)
-    matched = False
-
-    def occurrence(var: tvm.ir.Var) -> None:
-        if var in ours:
-            met[var] += 1
-
-    def store(node: tirx.BufferStore) -> None:
-        indexed[node.buffer] += 1
-
-    def load(node: TensorLoad) -> None:
-        indexed[node.source] += 1
-
-    def region(node: object) -> None:
-        indexed[node.source] += 1  # type: ignore[attr-defined]
-
-    def match(node: object) -> None:
-        nonlocal matched
-        matched = True
-
-    tvm_ffi.structural_walk(
-        body,
-        [
-            (tvm.ir.Var, occurrence),
-            (tirx.BufferStore, store),
-            (TensorLoad, load),
-            (tvm.ir.TensorRegion, region),
-            (tvm.s_tir.MatchBufferRegion, match),
-        ],
-    )
-    return not matched and all(met[b] == indexed[b] for b in buffers)

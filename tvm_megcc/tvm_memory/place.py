@@ -1,4 +1,4 @@
-"""Where each allocation goes: offsets in one arena per device, or whole storages taken in turns.
+"""Placement of allocations: at offsets of one arena per device, or in storages used in turns.
 
 Enters: `Allocation`s and what their consumers can bear. Leaves: `Placed` per allocation. Of the
 plans that are possible, the one with the fewest bytes wins.
@@ -31,7 +31,7 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """An allocation's bytes; `rebased` where its users want the offset folded into the pointer."""
+    """Place of an allocation; `rebased` if the offset must be folded into the pointer."""
 
     storage: Storage
     offset: int = 0
@@ -102,7 +102,7 @@ def _arena(group: list[Allocation]) -> list[Placed]:
 
 
 def _storages(group: list[Allocation]) -> list[Placed]:
-    """Whole storages taken in turns: the better of first come and largest first."""
+    """Storages used in turns: the better of first come and largest first."""
     if not group:
         return []
     choices = (_first_come(group), _largest_first(group))

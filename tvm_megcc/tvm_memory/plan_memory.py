@@ -29,6 +29,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.tvm_memory.allocated import allocated, mixes_devices
 from tvm_megcc.tvm_memory.in_place import share_dying_inputs
 from tvm_megcc.tvm_memory.liveness import Allocation, allocations
@@ -39,28 +40,26 @@ from tvm_megcc.tvm_memory.place import Placed, Storage, place
 _POINTER_DEVICES = {"llvm", "c", "tvm_megcc", "cuda", "rocm"}
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.PlanMemory")
-class PlanMemory:
+@module_pass("tvm_megcc.PlanMemory")
+def PlanMemory(mod: tvm.IRModule) -> tvm.IRModule:
     """Plan the memory of every Relax function; stands where ``StaticPlanBlockMemory`` stood.
 
     Results are the same, bytes never more than with ``StaticPlanBlockMemory``.
     """
-
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        stock = relax.transform.StaticPlanBlockMemory()
-        sharing = share_dying_inputs(mod)
-        planner = _Planner(sharing)
-        chosen = {gvar.name_hint: func for gvar, func in stock(mod).functions_items()}
-        planned = set()
-        for gvar, func in stock(planner.functions()).functions_items():
-            if isinstance(func, relax.Function):
-                theirs = chosen[gvar.name_hint]
-                if mixes_devices(theirs) or allocated(func).at_most(allocated(theirs)):
-                    chosen[gvar.name_hint] = func
-                    planned.add(gvar.name_hint)
-        shifted = {name for caller in planned for name in planner.shifted.get(caller, ())}
-        kernels = {name: planner.bearing[name] for name in shifted}
-        return _assemble(mod, sharing, {**chosen, **kernels})
+    stock = relax.transform.StaticPlanBlockMemory()
+    sharing = share_dying_inputs(mod)
+    planner = _Planner(sharing)
+    chosen = {gvar.name_hint: func for gvar, func in stock(mod).functions_items()}
+    planned = set()
+    for gvar, func in stock(planner.functions()).functions_items():
+        if isinstance(func, relax.Function):
+            theirs = chosen[gvar.name_hint]
+            if mixes_devices(theirs) or allocated(func).at_most(allocated(theirs)):
+                chosen[gvar.name_hint] = func
+                planned.add(gvar.name_hint)
+    shifted = {name for caller in planned for name in planner.shifted.get(caller, ())}
+    kernels = {name: planner.bearing[name] for name in shifted}
+    return _assemble(mod, sharing, {**chosen, **kernels})
 
 
 def _assemble(

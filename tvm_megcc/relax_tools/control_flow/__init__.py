@@ -1,10 +1,10 @@
-"""Branches and loops in Relax: private functions, and one that calls them.
+"""Branches and loops in Relax, as functions that call others.
 
 Relax has no loop, and an ``If`` cannot stand in a dataflow block. So each branch and each body is a
-function, and what the model calls is a function that holds the ``If``, or one that calls itself for
-the next iteration: the module runs in ``relax.VirtualMachine`` as it is. An attribute of that
-function says what it does (`region_of`), so that ``lower`` need not read it, and passes leave it
-alone (`plain_functions`).
+function. The model calls a function that holds the ``If``, or one that calls itself for the next
+iteration, so that the module runs in ``relax.VirtualMachine``. An attribute of that function tells
+its meaning (`region_of`): ``lower`` reads the attribute, and passes skip the function
+(`plain_functions`).
 
 Example
 -------

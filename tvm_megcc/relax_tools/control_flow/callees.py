@@ -1,4 +1,4 @@
-"""Functions that others call: found, copied with their callers, renamed."""
+"""Callees of functions: finding, copying and renaming them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvm_megcc.relax_tools.control_flow.roles import region_of, with_region
 
 
 def called_by(mod: tvm.IRModule, names: Iterable[str]) -> list[str]:
-    """The Relax functions that these call, and those that they call, in a fixed order."""
+    """Names of all Relax functions that these reach, in a fixed order."""
     found: dict[str, None] = {}
     waiting = list(names)
     while waiting:
@@ -36,10 +36,10 @@ def with_own_callees(
     suffix: str,
     change: Callable[[relax.Function], relax.Function],
 ) -> relax.Function:
-    """`func`, calling copies, each changed by `change`, of all that it called.
+    """Let `func` call copies of all its callees, each changed by `change`.
 
-    The copies are added to `mod`; their names end in `suffix`. What is chosen or repeated in a
-    function for some sizes is so for these sizes.
+    The copies are added to `mod`; their names end in `suffix`. So branches and loops of a function
+    for some sizes are for these sizes, too.
     """
     callees: dict[str, relax.GlobalVar] = {}
     waiting = [g.name_hint for g in _callees(mod, func)]
@@ -66,7 +66,7 @@ def with_own_callees(
 
 
 def taken_out(mod: tvm.IRModule, name: str, builder: relax.BlockBuilder) -> relax.Function:
-    """A function of `mod`; the TIR functions that it calls become part of what `builder` makes."""
+    """Take a function out of `mod`; the TIR functions that it calls are added to `builder`."""
     callees = {
         gvar.name_hint: builder.add_func(func, gvar.name_hint)
         for gvar, func in mod.functions_items()
@@ -77,7 +77,7 @@ def taken_out(mod: tvm.IRModule, name: str, builder: relax.BlockBuilder) -> rela
 
 @mutator
 class _Renaming(PyExprMutator):
-    """Replaces what is called."""
+    """Replaces callees by name."""
 
     def __init__(self, callees: Mapping[str, relax.GlobalVar]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Functions made of what another function holds: what they use of it are parameters."""
+"""Closures: functions whose parameters are all that they use of the function around them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Exprs = Sequence[relax.Expr]
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What functions use of the one around them: variables, and dims that no variable says."""
+    """Variables that functions use of the one around them, and dims that no variable has."""
 
     variables: tuple[relax.Var, ...]
     dims: tuple[tirx.Var, ...]
@@ -28,7 +28,7 @@ _VALUES = (relax.TensorType, relax.TupleType, relax.ShapeType)
 
 
 def captured(*funcs: relax.Function) -> Captured:
-    """What some functions use of the one around them."""
+    """Variables and dims that functions use of the one around them."""
     variables: dict[relax.Var, None] = {}
     for func in funcs:
         free = relax.analysis.free_vars(func)  # dims among them
@@ -43,7 +43,7 @@ def captured(*funcs: relax.Function) -> Captured:
 
 
 def _defined_by(ty: relax.Type) -> list[tirx.Var]:
-    """Dims that are a whole extent of a tensor's or a shape's type."""
+    """Variables that are whole extents of a tensor's or a shape's type."""
     values = getattr(getattr(ty, "shape", None), "values", None) or getattr(ty, "values", None)
     return [d for d in values or () if isinstance(d, tvm.ir.Var)]
 
@@ -51,7 +51,7 @@ def _defined_by(ty: relax.Type) -> list[tirx.Var]:
 def undefined(
     given: Sequence[relax.Type], types: Sequence[relax.TensorType]
 ) -> tuple[tirx.Var, ...]:
-    """Dims of some types that none of the given ones says."""
+    """Dims of `types` that none of the `given` types has."""
     said = {d for ty in given for d in _defined_by(ty)}
     wanted: dict[tirx.Var, None] = {}
     for ty in types:
@@ -61,9 +61,9 @@ def undefined(
 
 
 def closed(func: relax.Function, around: Captured) -> relax.Function:
-    """The function with what it captures as further parameters."""
+    """Add the captured variables and dims to a function's parameters."""
     given = [relax.Var(v.name, v.ty) for v in around.variables]
-    # A dataflow variable is no parameter: in the function it becomes a name for one.
+    # A dataflow variable cannot be a parameter: in the function it is bound to one.
     named = [relax.VarBinding(v, p) for v, p in zip(around.variables, given, strict=True)]
     blocks = list(func.body.blocks) or [relax.DataflowBlock([])]
     blocks[0] = relax.DataflowBlock([*named, *blocks[0].bindings])
@@ -77,7 +77,7 @@ def function_of(
     types: Sequence[relax.Type],
     body: Callable[[relax.BlockBuilder, Exprs], relax.Expr],
 ) -> relax.Function:
-    """A function with parameters of these types; symbolic dims are its own."""
+    """Make a function with parameters of these types and symbolic dims of its own."""
     params = [relax.Var(f"p{k}", ty) for k, ty in enumerate(types)]
     inner = relax.BlockBuilder()
     with inner.function("made", params):
@@ -88,7 +88,7 @@ def function_of(
 def sequence(
     builder: relax.BlockBuilder, body: Callable[[relax.BlockBuilder], relax.Expr]
 ) -> relax.SeqExpr:
-    """What `body` emits, as an expression of its own."""
+    """Collect the bindings that `body` emits in an expression of their own."""
     builder._begin_binding_block()
     result = builder.normalize(body(builder))
     if not isinstance(result, relax.Var):

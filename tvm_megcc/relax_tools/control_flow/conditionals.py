@@ -1,4 +1,4 @@
-"""An ``If``: a function that calls one of two others."""
+"""Branches: a function that calls one of two others."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def branches(
     then: relax.Function,
     other: relax.Function,
 ) -> relax.Expr:
-    """The value of one of two functions without parameters, chosen during the run.
+    """Call one of two functions without parameters, chosen during the run.
 
     Parameters
     ----------
     builder : relax.BlockBuilder
         Where the call is emitted.
     functions : Functions
-        Where what it calls is added.
+        Where the callees are added.
     name : str
-        What that is called.
+        Name of the callee.
     condition : relax.Expr
         ``bool``, of rank 0.
     then, other : relax.Function
-        They may use variables and symbolic dims of the function that is being built.
+        They may use variables and symbolic dims of the function being built.
     """
     around = captured(then, other)
     callees = [

@@ -32,19 +32,19 @@ def loop(
     outputs: Sequence[relax.TensorType],
     backwards: Sequence[bool] = (),
 ) -> relax.Expr:
-    """Call a function again and again: see `Iterations` for what it is given and what it gives.
+    """Call a function again and again: `Iterations` lists its parameters and results.
 
     Parameters
     ----------
     builder : relax.BlockBuilder
         Where the call is emitted.
     functions : Functions
-        Where what it calls is added.
+        Where the callees are added.
     name : str
-        What that is called.
+        Name of the callee.
     body : relax.Function
-        Its parameters are those of `Iterations`, but for what stays: it may use variables and
-        symbolic dims of the function that is being built.
+        Its parameters are those of `Iterations` without constant operands: it may use variables and
+        symbolic dims of the function being built.
     limit, condition : relax.Expr, optional
         ``int64`` and ``bool``, of rank 0.
     states : sequence of relax.Expr
@@ -53,7 +53,7 @@ def loop(
     outputs : sequence of TensorType
         Types of the outputs as wholes, ``[length, ...]``.
     backwards : sequence of bool, optional
-        For each of `rows` and `outputs` whether it is counted from the end.
+        Which of `rows` and `outputs` count from the end.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def loop(
     )  # fmt: skip
     heads = [e for e in (limit, condition) if e is not None]
     arguments = [*heads, *states, *rows, *around.arguments]
-    # The function for the next iteration has outputs, and states that say nothing of their dims.
+    # The function for the next iteration has outputs, and states of unknown dims.
     others = [a.ty for a in (*heads, *rows, *around.arguments)]
     before = undefined([*others, *(a.ty for a in states)], outputs)
     dims = (*before, *undefined([*others, *outputs], outputs))
@@ -87,17 +87,17 @@ def repeated(
     arguments: Sequence[relax.Type],
     outputs: Sequence[relax.TensorType],
 ) -> relax.GlobalVar:
-    """The function of a loop over a body that is there: see `Iterations`.
+    """Make the function of a loop over an existing body: see `Iterations`.
 
     Parameters
     ----------
     functions : Functions
-        Where what it calls is added, and itself.
+        Where the function and its callee are added.
     name : str
     region : Iterations
     body : relax.GlobalVar
     arguments : sequence of Type
-        Of the function: a shape behind what stays says lengths of outputs that no other says.
+        Of the function; a shape at the end has lengths of outputs that no other argument has.
     outputs : sequence of TensorType
         Types of the outputs as wholes.
     """
@@ -109,7 +109,7 @@ def repeated(
     types = [counter.ty, *outputs, *arguments]
     first = 1 + len(outputs) + heads
     types[first : first + region.states] = driver.state_types
-    # A function that calls itself must be there, with its type, before it can be written.
+    # A function that calls itself must exist, with its type, before its body is made.
     following = functions.add(f"{name}_next", function_of(types, driver.stop))
     again = function_of(types, lambda inner, p: driver.again(inner, p, following))
     functions.update(following, with_region(again, region))
@@ -123,10 +123,10 @@ def repeated(
 
 @dataclass(frozen=True, slots=True)
 class _Driver:
-    """What the functions of a loop do, in terms of their parameters.
+    """Bodies of the functions of a loop.
 
-    These are: the number of the iteration, the outputs, limit, condition, states, rows, what stays,
-    and, where an output's length is said by no other, a shape that says it.
+    Their parameters are the number of the iteration, the outputs, limit, condition, states, rows,
+    constant operands, and a shape with lengths of outputs that no other parameter has.
     """
 
     region: Iterations
@@ -136,7 +136,7 @@ class _Driver:
 
     @property
     def state_types(self) -> list[relax.Type]:
-        """A state's type at any iteration: what the body's parameter and its result both are."""
+        """Type of each state at any iteration, for the body's parameter and its result."""
         found = self.region
         given = self.body.ty.params[1 : 1 + found.states]
         return [_general(ty) for ty in given]
@@ -148,7 +148,7 @@ class _Driver:
         return [[next(rest) for _ in range(n)] for n in counts] + [list(rest)]
 
     def stop(self, inner: relax.BlockBuilder, params: Exprs) -> relax.Expr:
-        """The results, when there is no further iteration."""
+        """Results after the last iteration."""
         (counter,), outputs, _, condition, states, _, _ = self._split(params)
         results = [*states, *outputs]
         if condition and outputs:
@@ -158,7 +158,7 @@ class _Driver:
     def again(
         self, inner: relax.BlockBuilder, params: Exprs, following: relax.GlobalVar
     ) -> relax.Expr:
-        """One iteration and the call for the next one, or the results."""
+        """One iteration and the call of the next one, or the results."""
         (counter,), _, limit, condition, _, _, _ = self._split(params)
         tests = list(condition)
         if limit:
@@ -194,7 +194,7 @@ class _Driver:
 
     @staticmethod
     def _number(b: relax.BlockBuilder, counter: relax.Expr, whole: relax.Expr) -> relax.Expr:
-        """The number of the row that is as far from the end as `counter` from the start."""
+        """Number of the row that is as far from the end as `counter` is from the start."""
         length = whole.ty.shape.values[0]
         last = b.emit(relax.op.arange(length - 1, length, tirx.IntImm("int64", 1), "int64"))
         return b.emit(relax.op.subtract(b.emit(relax.op.reshape(last, [])), counter))
@@ -203,7 +203,7 @@ class _Driver:
     def _with_row(
         b: relax.BlockBuilder, whole: relax.Expr, row: relax.Expr, counter: relax.Expr
     ) -> relax.Expr:
-        """The output with one row replaced, as a new value: Relax has no other."""
+        """Copy of an output with one row replaced, as Relax cannot write in place."""
         length, *others = whole.ty.shape.values
         numbers = b.emit(relax.op.arange(tirx.IntImm("int64", 0), length, tirx.IntImm("int64", 1)))
         here = b.emit(relax.op.equal(numbers, counter))
@@ -212,6 +212,6 @@ class _Driver:
 
 
 def _general(ty: relax.TensorType) -> relax.TensorType:
-    """The type itself where its shape is fixed, else without dims, which are another function's."""
+    """The type, without its dims if any is symbolic, as these belong to another function."""
     fixed = all(isinstance(d, tirx.IntImm) for d in ty.shape.values)
     return ty if fixed else relax.TensorType(dtype=ty.dtype, ndim=ty.ndim)

@@ -1,8 +1,7 @@
-"""What the functions of this room do, as an attribute says it, and where they wait."""
+"""Regions: attributes of functions that choose or repeat, and a store of new functions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -10,12 +9,14 @@ from itertools import count
 import tvm
 from tvm import relax
 
+from tvm_megcc.relax_tools.attributes import read, written
+
 ATTRIBUTE = "tvm_megcc.region"
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """Call ``then`` or ``other`` with the operands behind the first, which says which."""
+    """Call ``then`` or ``other`` by the first operand, with the operands behind it."""
 
     then: str
     other: str
@@ -25,12 +26,12 @@ class Branches:
 class Iterations:
     """Call ``body`` again and again.
 
-    The function's parameters are the limit (``int64``), the condition (``bool``), each where there
-    is one, the states, what is read by rows, and what stays. The body gets the number of the
-    iteration, the states, a row of each, and what stays; it gives the condition, where there is
-    one, the states, and a row for each output. The function gives the states, the outputs, and,
-    where there are a condition and outputs, the number of iterations (``[1]``). Rows and outputs,
-    in this order, of which ``backwards`` says so are counted from the end.
+    The function's parameters are the limit (``int64``) and the condition (``bool``), where they
+    exist, the states, tensors that are read row by row, and constant operands. The body gets the
+    number of the iteration, the states, one row of each tensor, and the constant operands. It
+    returns the condition, where there is one, the states, and a row for each output. The function
+    returns the states, the outputs, and, with a condition and outputs, the number of iterations
+    (``[1]``). ``backwards`` tells which rows and outputs, in this order, count from the end.
     """
 
     body: str
@@ -46,31 +47,31 @@ Region = Branches | Iterations
 
 
 def region_of(func: object) -> Region | None:
-    """What a function of this module's making does; None for any other."""
-    if not isinstance(func, relax.Function) or not func.attrs or ATTRIBUTE not in func.attrs:
+    """Region of a function that chooses or repeats; None for any other."""
+    found = read(func, ATTRIBUTE)
+    if found is None:
         return None
-    found = json.loads(str(func.attrs[ATTRIBUTE]))
     if "then" in found:
         return Branches(**found)
     return Iterations(**{**found, "backwards": tuple(found["backwards"])})
 
 
 def plain_functions(mod: tvm.IRModule) -> Iterator[tuple[relax.GlobalVar, relax.Function]]:
-    """The Relax functions of a module that compute, without those that only choose or repeat."""
+    """Relax functions of a module that compute, without those that only choose or repeat."""
     for gvar, func in mod.functions_items():
         if isinstance(func, relax.Function) and region_of(func) is None:
             yield gvar, func
 
 
 def with_region(func: relax.Function, region: Region) -> relax.Function:
-    """The function with what it does in its attribute."""
-    return func.with_attr(ATTRIBUTE, json.dumps(asdict(region), sort_keys=True))
+    """Add the region to a function's attributes."""
+    return written(func, ATTRIBUTE, asdict(region))
 
 
 class Functions:
-    """Functions that wait for the module which they will be part of.
+    """New functions, until they become part of a module.
 
-    They are public: of private ones TVM's DeadCodeElimination removes parameters and results.
+    They are public, as TVM's DeadCodeElimination removes parameters and results of private ones.
     """
 
     def __init__(self) -> None:
@@ -78,15 +79,15 @@ class Functions:
         self._names = count()
 
     def unused(self, prefix: str = "lv") -> str:
-        """A name for a variable that none has, of whichever function of the module.
+        """Name for a variable that no function of the module uses yet.
 
-        Those that a builder gives begin anew in every function: by such a name, what is known of
-        one function's variable is believed of another's.
+        Names from a builder are unique within one function only: facts noted by such a name would
+        apply to variables of other functions, too.
         """
         return f"{prefix}_{next(self._names)}"
 
     def add(self, name: str, func: relax.Function) -> relax.GlobalVar:
-        """What to call the function by; its name is changed where it is taken."""
+        """Add a function, under another name if `name` is taken."""
         taken = {gvar.name_hint for gvar in self._found} | {"main"}
         numbered = (f"{name}_{k}" if k else name for k in range(len(taken) + 1))
         gvar = relax.GlobalVar(next(n for n in numbered if n not in taken))
@@ -95,7 +96,7 @@ class Functions:
         return gvar
 
     def update(self, gvar: relax.GlobalVar, func: relax.Function) -> None:
-        """Another function for this variable, of the same type."""
+        """Replace a function by one of the same type."""
         self._found[gvar] = func.with_attr("global_symbol", gvar.name_hint)
 
     def into(self, mod: tvm.IRModule) -> None:
