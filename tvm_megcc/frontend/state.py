@@ -21,8 +21,8 @@ from tvm_megcc.relax_tools.exprs import shape_of
 from ..dims import Multiple, Size, Symbol
 from ..ops import Context
 from ..ops.common.context import constant, expr_dtype
-from ..ops.common.sizes import Real, SizeArray
 from ..ops.common.stored import held, storage
+from ..shapes.sizes import Real, SizeArray
 from . import functions
 from .sequences import Value
 from .values import HALVES, Array, label, type_of

@@ -18,8 +18,8 @@ import onnx
 
 from .. import ops
 from ..dims import Undecided
-from ..ops.common.arithmetic import Array, Attrs, Known, dtype_of, items_of
-from ..ops.common.sizes import Item, NotShapes, Real, SizeArray, size_array
+from ..shapes.arithmetic import Array, Attrs, Known, dtype_of, items_of
+from ..shapes.sizes import Item, NotShapes, Real, SizeArray, size_array
 from . import fold
 
 

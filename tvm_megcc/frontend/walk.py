@@ -27,14 +27,14 @@ from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
 from ..ops.common import stock
 from ..ops.common.agree import agreed, disagreement, fitting
-from ..ops.common.arithmetic import dims_array
 from ..ops.common.context import expr_dtype
 from ..ops.common.defined import rule_of
 from ..ops.common.of_shape import OfShape
 from ..ops.common.shapes import NoAxis
-from ..ops.common.sizes import SizeArray
 from ..ops.common.stored import restored
 from ..ops.common.stretched import LONG, named
+from ..shapes.arithmetic import dims_array
+from ..shapes.sizes import SizeArray
 from . import (
     fold,
     functions,

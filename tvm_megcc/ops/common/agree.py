@@ -21,9 +21,9 @@ import tvm
 from tvm import relax
 
 from ...dims import Dim, Size, effort, may_be_one
+from ...shapes.sizes import SizeArray
 from .context import Attrs, Context
 from .shapes import normal_axis
-from .sizes import SizeArray
 from .stretched import common, stretched
 
 Shape = tuple[Size, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from ...shapes.arithmetic import Attrs, Known
 from .agree import Shape
-from .arithmetic import Attrs, Known
 from .stock import StockOp
 
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, TypeAlias
 from tvm import relax
 
 from ...dims import is_static
+from ...shapes.arithmetic import Known
+from ...shapes.sizes import NotShapes
 from .agree import EXACTLY, Labels, Shape
-from .arithmetic import Known
 from .context import Attrs, Context
 from .inputs import Inputs
-from .sizes import NotShapes
 
 #: What a converter returns: one expression, or one per output of the node.
 Result: TypeAlias = relax.Expr | tuple[relax.Expr, ...]
@@ -87,7 +87,7 @@ class OnnxOp(ABC):
         return bool(self.moves)
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
-        """Result for known operands, some with symbolic sizes (see `common.arithmetic`).
+        """Result for known operands, some with symbolic sizes (see `shapes.arithmetic`).
 
         Raises
         ------

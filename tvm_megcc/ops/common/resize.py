@@ -8,13 +8,13 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, fixed, is_static, minimum
+from ...shapes.sizes import divides
 from . import fixed_point
 from . import resample_symbolic as at_run_time
 from .context import Context, expr_dtype
 from .inputs import Inputs
 from .resample import Axis, Options, Table, outside, taps
 from .resample_symbolic import Number, OpenAxis
-from .sizes import divides
 from .weighted import weighted
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.

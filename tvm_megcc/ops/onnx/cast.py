@@ -9,8 +9,8 @@ from onnx import TensorProto
 
 from tvm_megcc.core.dtypes import of_onnx
 
+from ...shapes.arithmetic import Known, converted
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import Known, converted
 from ..common.stock import StockOp
 from ..common.stored import cast
 

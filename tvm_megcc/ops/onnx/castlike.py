@@ -7,8 +7,8 @@ from typing import Any
 
 from tvm_megcc.core.dtypes import of_numpy
 
+from ...shapes.arithmetic import Known, converted, dtype_of
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import Known, converted, dtype_of
 from ..common.stock import StockOp
 from ..common.stored import cast
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.arithmetic import divided, elementwise
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import divided, elementwise
 from ..common.elementwise import Binary
 
 

@@ -1,6 +1,6 @@
 """Operators of single elements: TVM's conversions, and functions of operands that broadcast.
 
-``on_sizes`` computes an operator's result for operands that hold sizes (`common.arithmetic`).
+``on_sizes`` computes an operator's result for operands that hold sizes (`shapes.arithmetic`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from operator import add, mul, neg, sub
 
 from tvm.relax import op
 
-from ..common.agree import broadcast
-from ..common.arithmetic import (
+from ...shapes.arithmetic import (
     elementwise,
     equal,
     less,
@@ -21,9 +20,10 @@ from ..common.arithmetic import (
     truth,
     variadic,
 )
+from ...shapes.sizes import Real
+from ..common.agree import broadcast
 from ..common.elementwise import Binary, Variadic
 from ..common.rows import row
-from ..common.sizes import Real
 
 # fmt: off
 OPERATORS = [

@@ -11,11 +11,11 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Dim
+from ...shapes.arithmetic import Known, elementwise
+from ...shapes.sizes import Item, NotShapes, Real
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import Known, elementwise
 from ..common.elementwise import Binary
 from ..common.powers import whole_power
-from ..common.sizes import Item, NotShapes, Real
 
 #: Types each of whose numbers is an f32.
 _SMALL = ("int8", "uint8", "int16", "uint16", "float16", "bfloat16", "float32")

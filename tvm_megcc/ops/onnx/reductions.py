@@ -1,6 +1,6 @@
 """Reductions: a function of an operand, the axes and whether they are kept.
 
-``on_sizes`` computes a reduction of sizes (`common.arithmetic`).
+``on_sizes`` computes a reduction of sizes (`shapes.arithmetic`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from operator import add, mul
 import numpy as np
 from tvm import relax
 
+from ...shapes.arithmetic import maximum, minimum, reduced
+from ...shapes.sizes import Item, Real, truncdiv
 from .. import Context
-from ..common.arithmetic import maximum, minimum, reduced
 from ..common.context import expr_dtype, volume
 from ..common.reduction import Reduction, extreme, through_double, total
 from ..common.rows import row
-from ..common.sizes import Item, Real, truncdiv
 
 
 def _l1(ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:

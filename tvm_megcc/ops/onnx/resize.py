@@ -10,6 +10,7 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Dim, Size
+from ...shapes.sizes import Real, scale_of
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.elements import elements
 from ..common.resample import COORDINATES, ROUNDINGS, Options
@@ -17,7 +18,6 @@ from ..common.resample_symbolic import Number
 from ..common.resize import Plan, resize
 from ..common.resize_data import is_open, plan_by_rounded_scales, plan_by_scales, plan_by_sizes
 from ..common.shapes import normal_axes
-from ..common.sizes import Real, scale_of
 
 
 class Resize(OnnxOp):

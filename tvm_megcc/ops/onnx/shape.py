@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...shapes.arithmetic import Attrs, Known, dims_array
 from ..common.agree import Shape as Dims
-from ..common.arithmetic import Attrs, Known, dims_array
 from ..common.of_shape import OfShape
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.arithmetic import elementwise, sign
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.arithmetic import elementwise, sign
 
 
 class Sign(OnnxOp):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ...shapes.arithmetic import Attrs, Known
+from ...shapes.sizes import size_array
 from ..common.agree import Shape
-from ..common.arithmetic import Attrs, Known
 from ..common.context import volume
 from ..common.of_shape import OfShape
-from ..common.sizes import size_array
 
 
 class Size(OfShape):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...shapes.arithmetic import chosen, elementwise
 from .. import Attrs, Context, Inputs, Result
 from ..common.agree import broadcast
-from ..common.arithmetic import chosen, elementwise
 from ..common.stock import StockOp
 
 

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ... import dims
-from ...dims import Size
+from tvm_megcc import dims
+from tvm_megcc.dims import Size
+
 from .sizes import Item, NotShapes, Real, SizeArray, size_array, truncdiv
 
 Array = npt.NDArray[Any]
