@@ -26,6 +26,7 @@ from tvm_megcc.relax_tools.shape_exprs import (
     variables_of,
 )
 from tvm_megcc.relax_tools.stretching import copied, copy, parts_of
+from tvm_megcc.shapes.builder import cast_dim
 
 
 def with_equal_dims(
@@ -186,7 +187,7 @@ class _Copies(PyExprMutator):
             elif _never((have, size)):
                 copies[k] = size
             dims.append(have if k in copies else wanted)
-        ty = relax.TensorType([_checking(prim_of(d, self.variables)) for d in dims],
+        ty = relax.TensorType([cast_dim(prim_of(d, self.variables)) for d in dims],
                               binding.var.ty.dtype)  # fmt: skip
         result = self.builder_.match_cast(self.visit_expr(value), ty, binding.var.name)
         if copies:
@@ -210,13 +211,8 @@ class _Checks(PyExprMutator):
             return
         value = self.visit_expr(binding.value)
         if sizes_of(value.ty.shape, self.dims) != sizes_of(binding.ty.shape, self.dims):
-            ty = relax.TensorType(list(map(_checking, binding.ty.shape.values)), binding.ty.dtype)
+            ty = relax.TensorType(list(map(cast_dim, binding.ty.shape.values)), binding.ty.dtype)
             value = self.builder_.match_cast(value, ty, binding.var.name)
         elif not isinstance(value, relax.Var):  # a weight
             value = self.builder_.emit(value, binding.var.name)
         self.set_var_remap(binding.var, value)
-
-
-def _checking(dim: tvm.ir.Expr) -> tvm.ir.Expr:
-    """The dim as a ``match_cast`` has it that defines none: a variable alone would be defined."""
-    return tirx.Mul(dim, tirx.IntImm("int64", 1)) if isinstance(dim, tvm.ir.Var) else dim

@@ -15,8 +15,8 @@ from ...dims import Size, maximum
 from ...errors import UnsupportedError
 from ...ops import Context
 from ...ops.common.context import expr_dtype
-from ...ops.common.data_sizes import sizes_from
 from ...shapes.arithmetic import size as whole_size
+from ...shapes.read_from_data import sizes_from
 from ...shapes.sizes import SizeArray
 from ..sequences import Value
 from ..state import Importer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.composite import Composite
 from ..common.quantised_lstm import QuantisedLayer
 from ..common.recurrent import directions_of

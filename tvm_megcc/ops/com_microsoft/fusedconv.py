@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import convolution
 from .. import Attrs, Context, Inputs, OnnxOp, Result, find
 from ..common.activations import activate
-from ..common.agree import convolution
 
 
 class FusedConv(OnnxOp):

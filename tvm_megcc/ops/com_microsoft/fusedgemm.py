@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result, find
 from ..common.activations import activate
-from ..common.agree import Labels, Shape
 from ..onnx.gemm import Gemm
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from tvm import relax
 
+from ...shapes.constraints import broadcast
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.activations import leaky
-from ..common.agree import broadcast
 from ..common.composite import Composite
 from ..common.quantised import quantised, real
 from ..common.rows import row

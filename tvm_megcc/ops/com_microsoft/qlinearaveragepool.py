@@ -7,8 +7,8 @@ from tvm import relax
 from .. import Attrs, Context, Inputs, Result
 from ..common.composite import Composite
 from ..common.moved import channels_first, channels_last
+from ..common.operands import reshaped
 from ..common.quantised import real, saturate
-from ..common.shapes import reshaped
 from ..onnx.averagepool import AveragePool
 
 

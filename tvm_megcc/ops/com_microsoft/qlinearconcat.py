@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 from tvm import relax
 
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import Labels, Shape
 from ..common.composite import Composite
 from ..common.quantised import quantised, real
-from ..common.shapes import normal_axis
 
 
 class QLinearConcat(Composite):

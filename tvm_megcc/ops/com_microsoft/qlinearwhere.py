@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import broadcast
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import broadcast
 from ..common.composite import Composite
 from ..common.quantised import quantised, real
 

@@ -13,7 +13,7 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size
-from .agree import agreed, broadcast, disagreement
+from ...shapes.constraints import broadcast, mismatch, unify
 from .context import Context, expr_dtype
 
 
@@ -50,11 +50,11 @@ def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.
         return found
     rule = broadcast(whole=0)
     for mask in there:
-        if disagreement(ctx, rule, [found, mask], {}):
+        if mismatch(ctx, rule, [found, mask], {}):
             dims, wanted = (", ".join(map(str, ctx.shape(x))) for x in (mask, found))
             raise ctx.ill_typed(f"a mask of [{dims}] does not fit scores of [{wanted}]")
     # What one of them says of its dims holds for all.
-    scored, *there = agreed(ctx, rule, [found, *there], {})
+    scored, *there = unify(ctx, rule, [found, *there], {})
     total = reduce(lambda a, b: ctx.emit(relax.op.add(a, b)), there)
     return ctx.cast(relax.op.add(scored, total), ctx.shape(found))
 

@@ -15,8 +15,8 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
 
 Expr: TypeAlias = relax.Expr
 

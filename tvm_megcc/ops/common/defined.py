@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...dims import Size
-from .agree import EXACTLY, Labels, Rule, Shape
+from ...shapes.constraints import EXACTLY, Labels, Rule, Shape
 from .context import Attrs
 
 

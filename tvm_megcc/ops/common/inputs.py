@@ -9,10 +9,10 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, is_static
+from ...shapes.known_elements import elements, picked
+from ...shapes.read_from_data import sizes_from
 from ...shapes.sizes import Real, SizeArray
 from .context import Context, Known, expr_dtype
-from .data_sizes import sizes_from
-from .elements import elements, picked
 
 _ARRAYS = (np.ndarray, SizeArray)
 

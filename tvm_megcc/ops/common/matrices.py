@@ -7,8 +7,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size
-from .context import Context, volume
+from ...dims import Size, product
+from .context import Context
 from .inputs import Inputs
 
 
@@ -16,7 +16,7 @@ def squares(ctx: Context, inputs: Inputs) -> tuple[relax.Expr, list[Size], Size]
     """The first operand as ``[count, size, size]``, its leading dims, and the size."""
     *batch, rows, columns = inputs.shape(0)
     data = ctx.cast(inputs[0], [*batch, rows, rows]) if rows != columns else inputs[0]
-    return ctx.reshape(data, [volume(batch), rows, rows]), batch, rows
+    return ctx.reshape(data, [product(batch), rows, rows]), batch, rows
 
 
 def local(dtype: str) -> Any:

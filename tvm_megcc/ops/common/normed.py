@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from tvm import relax
 
-from .agree import STRETCHED, WHOLE, Labels, Shape
+from ...shapes.constraints import BROADCAST, WHOLE, Labels, Shape
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 
@@ -21,7 +21,7 @@ def summed(shapes: list[Shape | None], attrs: Attrs) -> Labels:
         before = [(kind, len(shape) - axis) for axis in range(len(shape) - 2)]
         return [*before, *["row", "size"][-len(shape) :]]
 
-    kinds = [WHOLE] + [STRETCHED] * (len(shapes) - 1)
+    kinds = [WHOLE] + [BROADCAST] * (len(shapes) - 1)
     return [row(kind, shape) if shape else [] for kind, shape in zip(kinds, shapes, strict=True)]
 
 

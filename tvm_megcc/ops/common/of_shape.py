@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from ...shapes.arithmetic import Attrs, Known
-from .agree import Shape
+from ...shapes.constraints import Shape
 from .stock import StockOp
 
 

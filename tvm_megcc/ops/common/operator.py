@@ -11,8 +11,8 @@ from tvm import relax
 
 from ...dims import is_static
 from ...shapes.arithmetic import Known
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from ...shapes.sizes import NotShapes
-from .agree import EXACTLY, Labels, Shape
 from .context import Attrs, Context
 from .inputs import Inputs
 
@@ -68,9 +68,10 @@ class OnnxOp(ABC):
                 raise ctx.ill_typed(f"its {name} has {prod(shape)} elements, not one")
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        """Labels of each operand's axes: dims with equal labels must be equal (`common.agree`).
+        """Labels of each operand's axes: dims with equal labels must be equal.
 
-        ``shapes`` are those of the operands, None where absent or unknown.
+        ``shapes`` are those of the operands, None where absent or unknown. `shapes.constraints`
+        has the kinds of labels.
         """
         return [[] for _ in shapes]
 

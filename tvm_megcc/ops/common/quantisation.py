@@ -10,11 +10,11 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size
-from .agree import Labels, Shape
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape
 from .context import Attrs, Context
 from .inputs import Inputs
 from .operator import Result
-from .shapes import normal_axis
 from .stock import StockOp
 from .stored import decoded, storage
 

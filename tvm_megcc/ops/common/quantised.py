@@ -13,7 +13,7 @@ from tvm_megcc.relax_tools.exprs import constant
 from .activations import clip
 from .context import Context, expr_dtype
 from .inputs import Inputs
-from .shapes import is_zero, reshaped
+from .operands import is_zero, reshaped
 
 Expr: TypeAlias = relax.Expr
 

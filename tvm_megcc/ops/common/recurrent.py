@@ -16,9 +16,9 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, compare
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from . import weights
 from .activations import activate, clip
-from .agree import EXACTLY, Labels, Shape
 from .context import Attrs, Context
 from .indexing import in_bounds
 from .inputs import Inputs

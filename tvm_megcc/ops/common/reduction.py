@@ -9,11 +9,11 @@ from typing import Any
 from tvm import relax, te
 
 from ...dims import Size
+from ...shapes.axes import normal_axes
 from .axes_data import dropped, halves
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 from .operator import OnnxOp, Result
-from .shapes import normal_axes
 
 
 class Reduction(OnnxOp):

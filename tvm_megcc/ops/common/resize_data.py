@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from tvm import relax
 
 from ...dims import Dim, Size
+from ...shapes.known_elements import elements, picked
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
-from .elements import elements, picked
 from .inputs import Inputs
 from .resize import Plan
 

@@ -15,11 +15,11 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, bounds, is_static
+from ...shapes.axes import normal_axes
+from ...shapes.known_elements import offset_of
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
-from .elements import offset_of
 from .inputs import Inputs
-from .shapes import normal_axes
 
 Expr: TypeAlias = relax.Expr
 

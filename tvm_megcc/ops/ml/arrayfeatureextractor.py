@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...dims import product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 from ..common.indexing import rows
 
 
@@ -16,4 +16,4 @@ class ArrayFeatureExtractor(OnnxOp):
         shape = inputs.shape(0)
         data = ctx.reshape(inputs[0], [1, *shape]) if len(shape) == 1 else inputs[0]
         found = ctx.emit(rows(ctx, inputs, max(len(shape) - 1, 1), data=data))
-        return ctx.reshape(found, [*ctx.shape(data)[:-1], volume(inputs.shape(1))])
+        return ctx.reshape(found, [*ctx.shape(data)[:-1], product(inputs.shape(1))])

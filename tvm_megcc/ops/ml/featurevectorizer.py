@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...dims import product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 
 
 class FeatureVectorizer(OnnxOp):
@@ -19,7 +19,7 @@ class FeatureVectorizer(OnnxOp):
         for k, count in enumerate(wanted):
             shape = inputs.shape(k)
             rows = shape[0] if len(shape) > 1 else 1
-            (columns,) = ctx.static([volume(shape[1:] if len(shape) > 1 else shape)])
+            (columns,) = ctx.static([product(shape[1:] if len(shape) > 1 else shape)])
             part = ctx.reshape(ctx.emit(op.astype(inputs[k], "float32")), [rows, columns])
             if count is not None and count < columns:
                 part = ctx.emit(op.strided_slice(part, [1], [0], [count], [1]))

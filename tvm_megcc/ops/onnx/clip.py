@@ -12,7 +12,7 @@ from ...shapes.arithmetic import Known, dtype_of, mapped, maximum, minimum, sing
 from ...shapes.sizes import Item, Real
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.activations import clip
-from ..common.shapes import scalar
+from ..common.operands import scalar
 
 _LARGEST = float(np.finfo(np.float32).max)
 #: Of the attributes, until opset 10.

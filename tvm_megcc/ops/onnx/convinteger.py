@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...shapes.constraints import convolution, numbered
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import convolution, numbered
 from ..common.composite import Composite
 from ..common.convolution import convolve
 from ..common.quantised import centred

@@ -7,10 +7,10 @@ from tvm import relax
 
 from tvm_megcc.core.dtypes import of_numpy, of_onnx
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, Result
 from ..common.dequantised import dequantised
 from ..common.quantisation import Linear, beside, numbers
-from ..common.shapes import normal_axis
 from ..common.stored import storage
 
 

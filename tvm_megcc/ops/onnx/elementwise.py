@@ -20,8 +20,8 @@ from ...shapes.arithmetic import (
     truth,
     variadic,
 )
+from ...shapes.constraints import broadcast
 from ...shapes.sizes import Real
-from ..common.agree import broadcast
 from ..common.elementwise import Binary, Variadic
 from ..common.rows import row
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import elements_checked, read_elements
-from ..common.shapes import normal_axis
 
 
 class GatherElements(OnnxOp):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import broadcast
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import broadcast
 from ..common.centred import centred
 from ..common.defaults import EPSILON
-from ..common.shapes import normal_axis
 
 
 class LayerNormalization(OnnxOp):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..common.agree import matmul
+from ...shapes.constraints import matmul
 from ..common.stock import StockOp
 
 

@@ -9,9 +9,8 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size
+from ...dims import Size, product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 from ..common.indexing import in_bounds
 
 
@@ -37,7 +36,7 @@ class MaxUnpool(OnnxOp):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
         data = ctx.agreeing(data, wanted[:2], "its output shape")
         outer = ctx.prims(wanted)
-        places = in_bounds(ctx, indices, 0, volume(pooled) - 1)
+        places = in_bounds(ctx, indices, 0, product(pooled) - 1)
         indices = ctx.checked(indices, places)
 
         def unpool(x: te.Tensor, index: te.Tensor, inner: te.Tensor) -> te.Tensor:

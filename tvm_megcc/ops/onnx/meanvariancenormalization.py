@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.axes import normal_axes
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.centred import centred
 from ..common.context import expr_dtype
-from ..common.shapes import normal_axes
 
 #: What ONNX's definition adds to the deviation.
 EPSILON = 1e-9

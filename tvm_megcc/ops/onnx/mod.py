@@ -9,9 +9,9 @@ from tvm import relax
 
 from ... import dims
 from ...shapes.arithmetic import Known, elementwise, size
+from ...shapes.constraints import broadcast
 from ...shapes.sizes import Item, NotShapes, truncdiv
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import broadcast
 
 
 class Mod(OnnxOp):

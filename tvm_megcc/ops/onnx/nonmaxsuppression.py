@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from tvm import relax
 
-from ...dims import Size, compare, minimum
+from ...dims import Size, compare, minimum, product
+from ...shapes.constraints import Labels, Shape
+from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
-from ..common.context import volume
-from ..common.data_sizes import sizes_from
 from ..common.suppression import Suppression
 
 #: More boxes than this are no limit.
@@ -40,7 +39,7 @@ class NonMaxSuppression(OnnxOp):
         if known is not None:
             limit = max(int(known if isinstance(known, int) else known.reshape(-1)[0]), 0)
             each = minimum(min(limit, _MANY), boxes)
-        capacity = volume([batches, classes, each])
+        capacity = product([batches, classes, each])
         if capacity == 0:
             return relax.op.zeros((0, 3), "int64")
         order = relax.op.argsort(inputs[1], axis=-1, descending=True, dtype="int32")

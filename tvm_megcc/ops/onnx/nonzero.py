@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...dims import product
+from ...shapes.read_from_data import where_true
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
-from ..common.data_sizes import where_true
 
 
 class NonZero(OnnxOp):
@@ -21,7 +21,7 @@ class NonZero(OnnxOp):
         flags = inputs[0]
         if dtype != "bool":
             flags = ctx.emit(relax.op.not_equal(flags, ctx.const(0, dtype)))
-        positions, count = where_true(ctx, ctx.reshape(flags, [volume(shape)]))
+        positions, count = where_true(ctx, ctx.reshape(flags, [product(shape)]))
         rest, rows = positions, []
         for k, dim in reversed(list(enumerate(shape))):
             row = rest

@@ -10,8 +10,8 @@ from tvm import relax
 
 from ...dims import Dim
 from ...shapes.arithmetic import MAX_GENERATED
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import normal_axis
 
 
 class OneHot(OnnxOp):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from ...shapes.constraints import convolution, numbered
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import convolution, numbered
 from ..common.composite import Composite
 from ..common.convolution import convolve
+from ..common.operands import with_bias
 from ..common.quantised import centred, factor, requantise
-from ..common.shapes import with_bias
 from ..common.window import window
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import matmul, numbered
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import matmul, numbered
 from ..common.composite import Composite
 from ..common.quantised import centred, factor, requantise
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import UPDATES, elements_checked, write_elements
 from ..common.rows import row
-from ..common.shapes import normal_axis
 
 
 class ScatterElements(OnnxOp):

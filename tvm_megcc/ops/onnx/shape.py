@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...shapes.arithmetic import Attrs, Known, dims_array
-from ..common.agree import Shape as Dims
+from ...shapes.constraints import Shape as Dims
 from ..common.of_shape import OfShape
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...dims import product
 from ...shapes.arithmetic import Attrs, Known
+from ...shapes.constraints import Shape
 from ...shapes.sizes import size_array
-from ..common.agree import Shape
-from ..common.context import volume
 from ..common.of_shape import OfShape
 
 
@@ -15,4 +15,4 @@ class Size(OfShape):
     name = "Size"
 
     def of_shape(self, shape: Shape, attrs: Attrs) -> Known:
-        return size_array([volume(shape)], (), "int64")
+        return size_array([product(shape)], (), "int64")

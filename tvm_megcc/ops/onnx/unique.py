@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...dims import product
+from ...shapes.axes import normal_axis
+from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
-from ..common.data_sizes import sizes_from
-from ..common.shapes import normal_axis
 from ..common.unique import groups
 
 
@@ -25,14 +25,14 @@ class Unique(OnnxOp):
         data, axis = inputs[0], attrs.get("axis")
         shape = inputs.shape(0)
         if axis is None:
-            axis, shape = 0, (volume(shape),)
+            axis, shape = 0, (product(shape),)
             data = ctx.reshape(data, shape)
         axis = normal_axis(int(axis), len(shape))
         others = [k for k in range(len(shape)) if k != axis]
         rows = data
         if axis:
             rows = ctx.emit(relax.op.permute_dims(rows, [axis, *others]))
-        rows = ctx.reshape(rows, [shape[axis], volume([shape[k] for k in others])])
+        rows = ctx.reshape(rows, [shape[axis], product([shape[k] for k in others])])
         if inputs.dtype(0) == "bool":
             rows = ctx.emit(relax.op.astype(rows, "uint8"))
         # A vector has no slices: numpy takes its elements, whatever the axis says.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.axes import normal_axes
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.axes_data import widened
-from ..common.shapes import normal_axes
 
 
 class Unsqueeze(OnnxOp):

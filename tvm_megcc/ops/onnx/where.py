@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...shapes.arithmetic import chosen, elementwise
+from ...shapes.constraints import broadcast
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import broadcast
 from ..common.stock import StockOp
 
 

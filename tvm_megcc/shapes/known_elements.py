@@ -7,34 +7,34 @@ to be read. Enters: a vector. Leaves: for each of its elements a size, a number,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import tvm
 from tvm import relax
 
+from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import size_of
 
-from ...dims import Size
+from .builder import ShapeBuilder
 
 Element = Size | float | None
 
 
-def elements(ctx: Any, vector: relax.Expr) -> list[Element]:
+def elements(ctx: ShapeBuilder, vector: relax.Expr) -> list[Element]:
     """What is known of the elements of a vector (or scalar) of static length."""
     count = (ctx.static_shape(vector) or (1,))[0]
     found = _found(ctx, vector)
     return found if found is not None and len(found) == count else [None] * count
 
 
-def picked(ctx: Any, vector: relax.Expr, positions: Sequence[int]) -> relax.Expr:
+def picked(ctx: ShapeBuilder, vector: relax.Expr, positions: Sequence[int]) -> relax.Expr:
     """Those elements of a vector; the vector itself where that is all of them."""
     if list(positions) == list(range(ctx.static_shape(vector)[0])):
         return vector
     return ctx.emit(relax.op.take(vector, ctx.const(list(positions), "int64"), axis=0))
 
 
-def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
+def _found(ctx: ShapeBuilder, expr: relax.Expr) -> list[Element] | None:
     value = _bound(ctx, expr)
     if isinstance(value, tvm.ir.GenericConst):
         array = value.data.numpy() if hasattr(value, "data") else value.value.numpy()
@@ -55,7 +55,7 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     return None
 
 
-def offset_of(ctx: Any, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
+def offset_of(ctx: ShapeBuilder, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
     """A vector (or scalar) of one element as another value and how much it is more than that.
 
     ``i + 1`` is ``(i, 1)``: a slice from ``i`` to there has at most one element. None for what is
@@ -77,7 +77,7 @@ def offset_of(ctx: Any, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
     return vector, 0
 
 
-def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
+def _joined(ctx: ShapeBuilder, fields: Sequence[relax.Expr]) -> list[Element] | None:
     found: list[Element] = []
     for field in fields:
         if len(ctx.shape(field)) != 1:
@@ -86,7 +86,7 @@ def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
     return found
 
 
-def _bound(ctx: Any, expr: relax.Expr) -> relax.Expr | None:
+def _bound(ctx: ShapeBuilder, expr: relax.Expr) -> relax.Expr | None:
     """What a variable stands for; None where that is a parameter."""
     while isinstance(expr, relax.Var):
         expr = ctx.builder.lookup_binding(expr)
