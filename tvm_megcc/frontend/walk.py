@@ -28,7 +28,7 @@ from ..ops import Context, Inputs
 from ..ops.common import stock
 from ..ops.common.context import expr_dtype
 from ..ops.common.defined import rule_of
-from ..ops.common.of_shape import OfShape
+from ..ops.common.stock import OfShape
 from ..ops.common.stored import restored
 from ..shapes.arithmetic import dims_array
 from ..shapes.axes import NoAxis

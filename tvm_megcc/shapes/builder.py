@@ -155,6 +155,12 @@ class ShapeBuilder:
         ]
         return self.emit(parts[0] if len(parts) == 1 else relax.op.concat(parts, 0))
 
+    def size(self, value: Size, dtype: str) -> relax.Expr:
+        """A size as a tensor of rank 0."""
+        if isinstance(value, int):
+            return self.const(value, dtype)
+        return self.reshape(self.sizes([value], dtype), [])
+
     # ---- other shapes for a tensor ----
 
     def reshape(self, expr: relax.Expr, shape: Sequence[Size]) -> relax.Expr:

@@ -119,10 +119,7 @@ def all_of(ctx: Context, holds: relax.Expr) -> relax.Expr:
 def in_bounds(ctx: Context, values: relax.Expr, low: int, high: Size) -> relax.Expr:
     """Whether all of some numbers are in ``[low, high]``, and none is NaN: one ``bool``."""
     dtype = str(values.ty.dtype)
-    if isinstance(high, int):
-        limit = ctx.const(high, dtype)
-    else:
-        limit = ctx.reshape(ctx.sizes([high], dtype), [])
+    limit = ctx.size(high, dtype)
     floating = "float" in dtype  # its extremes may leave out NaN
     most, least = (values, values) if floating else (relax.op.max(values), relax.op.min(values))
     above = ctx.emit(relax.op.greater_equal(ctx.emit(least), ctx.const(low, dtype)))
@@ -136,11 +133,7 @@ def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:
     dtype = str(indices.ty.dtype)
     if dtype.startswith("uint"):
         return indices
-    if isinstance(size, int):
-        whole = ctx.const(size, dtype)
-    else:
-        whole = ctx.reshape(ctx.sizes([size], dtype), [])
-    wrapped = ctx.emit(relax.op.add(indices, whole))
+    wrapped = ctx.emit(relax.op.add(indices, ctx.size(size, dtype)))
     below = ctx.emit(relax.op.less(indices, ctx.const(0, dtype)))
     return ctx.emit(relax.op.where(below, wrapped, indices))
 

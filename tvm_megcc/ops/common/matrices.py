@@ -19,11 +19,6 @@ def squares(ctx: Context, inputs: Inputs) -> tuple[relax.Expr, list[Size], Size]
     return ctx.reshape(data, [product(batch), rows, rows]), batch, rows
 
 
-def local(dtype: str) -> Any:
-    """A variable of a kernel, as a buffer of one element."""
-    return T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
-
-
 def find_pivot(a: Any, k: Any, size: Any, best: Any, value: Any, pivot: Any, dtype: str) -> None:
     """Let ``pivot`` be the row, from ``k`` on, of column ``k``'s largest magnitude, ``best``."""
     best[0] = tirx.const(-1, dtype)

@@ -51,3 +51,10 @@ def is_zero(inputs: Inputs, index: int) -> bool:
         return True
     known = inputs.known(index)
     return known is not None and not np.any(known)
+
+
+def for_columns(ctx: Context, x: relax.Expr, numbers: Sequence[float], whose: str) -> relax.Expr:
+    """The operand; of several numbers, which an attribute has for its columns, it has as many."""
+    if len(numbers) == 1:
+        return x
+    return ctx.agreeing(x, [*ctx.shape(x)[:-1], len(numbers)], whose)

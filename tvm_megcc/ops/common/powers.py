@@ -14,6 +14,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from .context import Context, expr_dtype
+from .scratch import local
 
 
 def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.Expr:
@@ -49,8 +50,7 @@ def _kernel(buffers: Sequence[Any], count: Any, dtype: str, exponent: str) -> ti
     with IRBuilder() as builder:
         base, exponents, result = (T.buffer_proxy(b) for b in buffers)
         with T.parallel(0, count) as i:
-            square = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
-            product = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
+            square, product = local(dtype), local(dtype)
             square[0], product[0] = base[i], one
             with T.serial(0, bits) as k:
                 set_ = (exponents[i] >> tirx.Cast(exponent, k)) & low

@@ -13,6 +13,7 @@ from . import fixed_point
 from . import resample_symbolic as at_run_time
 from .context import Context, expr_dtype
 from .inputs import Inputs
+from .moved import on_last_axis
 from .resample import Axis, Options, Table, outside, taps
 from .resample_symbolic import Number, OpenAxis
 from .weighted import weighted
@@ -179,7 +180,7 @@ def _apply(
     if count == 1:
         return ctx.emit(relax.op.take(data, ctx.const(index[:, 0], "int64"), axis, "clip"))
     if count >= _MANY_TAPS and finite:
-        return _product(ctx, data, axis, rank, table, fixed(ctx.shape(data)[axis]), dtype)
+        return _product(ctx, data, axis, table, fixed(ctx.shape(data)[axis]), dtype)
     if count >= _MANY_TAPS:
         tables = ctx.const(weights, "float64"), ctx.const(index, "int64")
         return weighted(ctx, data, axis, *tables)
@@ -198,13 +199,10 @@ def _apply(
 
 
 def _product(
-    ctx: Context, data: relax.Expr, axis: int, rank: int, table: Table, size: int, dtype: str
+    ctx: Context, data: relax.Expr, axis: int, table: Table, size: int, dtype: str
 ) -> relax.Expr:
     index, weights = table
     matrix = np.zeros((size, index.shape[0]))
     np.add.at(matrix, (index, np.arange(index.shape[0])[:, None]), weights)
-    order = [a for a in range(rank) if a != axis] + [axis]
-    back = [order.index(a) for a in range(rank)]
-    moved = data if axis == rank - 1 else ctx.emit(relax.op.permute_dims(data, order))
-    result = ctx.emit(relax.op.matmul(moved, ctx.const(matrix, dtype)))
-    return result if axis == rank - 1 else ctx.emit(relax.op.permute_dims(result, back))
+    factor = ctx.const(matrix, dtype)
+    return on_last_axis(ctx, data, axis, lambda x: ctx.emit(relax.op.matmul(x, factor)))

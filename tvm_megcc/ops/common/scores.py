@@ -1,4 +1,4 @@
-"""What ai.onnx.ml's models make of scores: transformations, and labels."""
+"""Scores of ai.onnx.ml's models: linear ones, transformations, labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from math import pi
 import numpy as np
 from tvm import relax
 
-from .context import Context, expr_dtype
+from .context import Attrs, Context, expr_dtype
+from .inputs import Inputs
 
 POST_TRANSFORMS = ("NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO", "PROBIT")
 
@@ -97,3 +98,23 @@ def as_real(ctx: Context, x: relax.Expr) -> relax.Expr:
     if expr_dtype(x) in ("float32", "float64"):
         return x
     return ctx.emit(relax.op.astype(x, "float32"))
+
+
+def linear(
+    ctx: Context, inputs: Inputs, attrs: Attrs, targets: int | None, dtype: str = "float32"
+) -> relax.Expr:
+    """``[rows, targets]`` scores of a linear model; by default, a target for each intercept."""
+    data = as_real(ctx, inputs[0])
+    data = data if expr_dtype(data) == dtype else ctx.as_f32(data)
+    weights = np.array(attrs["coefficients"], np.float32)
+    intercepts = attrs.get("intercepts") or []
+    if targets is None:
+        targets = len(intercepts) or weights.size // ctx.static(ctx.shape(data)[1:])[0]
+    weights = weights.reshape(targets, -1)
+    wanted = [*ctx.shape(data)[:-1], weights.shape[1]]
+    data = ctx.agreeing(data, wanted, "its coefficients")
+    matrix = ctx.const(weights.T, dtype)
+    scores = ctx.emit(relax.op.matmul(data, matrix))
+    if not intercepts:
+        return scores
+    return ctx.emit(relax.op.add(scores, ctx.const(np.array(intercepts), dtype)))

@@ -20,6 +20,7 @@ from ...shapes.known_elements import offset_of
 from ...shapes.read_from_data import sizes_from
 from .context import Context
 from .inputs import Inputs
+from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
@@ -135,7 +136,7 @@ def _kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
     with IRBuilder() as builder, T.seq_scope():
         starts, ends, axes, steps, dims = (T.buffer_proxy(v) for v in ins)
         first, step, count = (T.buffer_proxy(out) for out in outs)
-        good, axis, limit, low, size = (_local() for _ in range(5))
+        good, axis, limit, low, size = (local() for _ in range(5))
         good[0] = one
         for k in range(rank):
             first[k], step[k], count[k] = zero, one, tirx.const(-1, "int64")
@@ -178,7 +179,3 @@ def _from_front(limit: Any, size: Any) -> Any:
 def _between(value: Any, low: Any, high: Any) -> Any:
     low, high = (tirx.const(v, "int64") if isinstance(v, int) else v for v in (low, high))
     return tirx.max(tirx.min(value, high), low)
-
-
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))

@@ -6,6 +6,7 @@ that says something about its operands, or takes part in shape arithmetic, is a 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +16,8 @@ from onnx import numpy_helper
 from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
+from ...shapes.arithmetic import Known
+from ...shapes.constraints import Shape
 from .context import Attrs, Context
 from .inputs import Inputs
 from .operator import OnnxOp, Result
@@ -39,6 +42,17 @@ class StockOp(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return convert(ctx, inputs, attrs)
+
+
+class OfShape(StockOp):
+    """An operator whose result follows from the dims of its operand alone.
+
+    It is converted only where those dims are known at run time only.
+    """
+
+    @abstractmethod
+    def of_shape(self, shape: Shape, attrs: Attrs) -> Known:
+        """The result for an operand with these dims."""
 
 
 @cache

@@ -13,6 +13,8 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from .scratch import local
+
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
@@ -65,7 +67,7 @@ class Suppression:
         with IRBuilder() as builder, T.seq_scope():
             boxes, scores, order, most, overlap, least = (T.buffer_proxy(b) for b in ins)
             rows, number = (T.buffer_proxy(b) for b in outs)
-            first, free = _local(), _local()
+            first, free = local(), local()
             number[0] = _long(0)
             with T.serial(0, batches) as b, T.serial(0, classes) as c:
                 first[0] = number[0]
@@ -116,7 +118,3 @@ class Suppression:
 
 def _long(value: Any) -> Any:
     return tirx.const(value, "int64") if isinstance(value, int) else tirx.Cast("int64", value)
-
-
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))

@@ -14,6 +14,8 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from .scratch import local
+
 
 def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
     """The groups of equal rows.
@@ -48,8 +50,10 @@ def _kernel(rows: Any, outs: list[Any], ordered: bool, nan_is_nan: bool) -> tirx
     with IRBuilder() as builder, T.seq_scope():
         x = T.buffer_proxy(rows)
         first, inverse, counts, number = (T.buffer_proxy(out) for out in outs)
-        order, spare, sizes = (_vector(count) for _ in range(3))
-        differs = _local()
+        order, spare, sizes = (
+            T.buffer_proxy(T.alloc_buffer((count,), "int64", scope="global")) for _ in range(3)
+        )
+        differs = local()
         _sort(x, order, spare, differs)
         # From here on `spare` holds each group's first row, and `sizes` its size, in sorted order.
         number[0] = tirx.const(0, "int64")
@@ -77,7 +81,7 @@ def _as_they_come(
     count: Any, rank: Any, firsts: Any, sizes: Any, first: Any, inverse: Any, counts: Any
 ) -> None:
     """Number the groups anew, by their first rows; `rank` is theirs to write."""
-    following = _local()
+    following = local()
     following[0] = tirx.const(0, "int64")
     with T.serial(0, count) as i:
         with T.If(firsts[inverse[i]] == i):
@@ -92,7 +96,7 @@ def _as_they_come(
 def _sort(x: Any, order: Any, spare: Any, differs: Any) -> None:
     """The numbers of the rows, ascending, into `order`: runs of double length are merged."""
     count = x.shape[0]
-    width, low, left, right = (_local() for _ in range(4))
+    width, low, left, right = (local() for _ in range(4))
     with T.serial(0, count) as i:
         order[i] = i
     width[0] = tirx.const(1, "int64")
@@ -124,7 +128,7 @@ def _sort(x: Any, order: Any, spare: Any, differs: Any) -> None:
 
 def _compare(x: Any, a: Any, b: Any, differs: Any, nan_is_nan: bool) -> None:
     """``differs[0]``: 0 where rows `a` and `b` are equal, 1 where `b` is less, -1 where `a` is."""
-    column = _local()
+    column = local()
     column[0] = tirx.const(0, "int64")
     differs[0] = tirx.const(0, "int64")
     with T.While(tirx.all(differs[0] == 0, column[0] < x.shape[1])):
@@ -141,11 +145,3 @@ def _compare(x: Any, a: Any, b: Any, differs: Any, nan_is_nan: bool) -> None:
             with T.Else(), T.If(more), T.Then():
                 differs[0] = tirx.const(1, "int64")
         column[0] = column[0] + 1
-
-
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
-
-
-def _vector(count: Any) -> Any:
-    return T.buffer_proxy(T.alloc_buffer((count,), "int64", scope="global"))

@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.columns import for_columns
+from ..common.operands import for_columns
 
 
 class Imputer(OnnxOp):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tvm import relax
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.linear import linear
-from ..common.scores import highest, integer_labels, labels, transformed
+from ..common.scores import highest, integer_labels, labels, linear, transformed
 
 
 class LinearClassifier(OnnxOp):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.linear import linear
-from ..common.scores import transformed
+from ..common.scores import linear, transformed
 
 
 class LinearRegressor(OnnxOp):

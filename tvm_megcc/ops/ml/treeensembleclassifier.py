@@ -9,8 +9,7 @@ from tvm import relax
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.context import expr_dtype
 from ..common.scores import as_real, highest, integer_labels, labels, transformed
-from ..common.tree_lists import forest, reals
-from ..common.trees import Forest, scores, voted
+from ..common.trees import Forest, forest, reals, scores, voted
 
 
 class TreeEnsembleClassifier(OnnxOp):

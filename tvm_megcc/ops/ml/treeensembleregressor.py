@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.scores import as_real, transformed
-from ..common.tree_lists import forest, reals
-from ..common.trees import scores
+from ..common.trees import forest, reals, scores
 
 
 class TreeEnsembleRegressor(OnnxOp):

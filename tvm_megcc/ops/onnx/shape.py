@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...shapes.arithmetic import Attrs, Known, dims_array
 from ...shapes.constraints import Shape as Dims
-from ..common.of_shape import OfShape
+from ..common.stock import OfShape
 
 
 class Shape(OfShape):

@@ -6,7 +6,7 @@ from ...dims import product
 from ...shapes.arithmetic import Attrs, Known
 from ...shapes.constraints import Shape
 from ...shapes.sizes import size_array
-from ..common.of_shape import OfShape
+from ..common.stock import OfShape
 
 
 class Size(OfShape):
