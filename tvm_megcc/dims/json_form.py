@@ -1,7 +1,7 @@
-"""Sizes as JSON, and what they are for given symbols.
+"""Sizes as JSON: written, read, evaluated for given symbols.
 
-Sizes share parts. As Python objects the shared parts are one list; in a file they stand in a table,
-and where one is used stands ``{"size": its position}`` (`Shared`, `whole`).
+Sizes share parts. As Python objects the shared parts are one list; in a file they are rows of a
+table, and ``{"size": row}`` refers to them (`Shared`, `whole`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 from .size import LONGEST_TEXT, OPERATIONS, Atom, Dim, Size, Symbol, written
 
-#: Key of the object that stands for a size of the table.
+#: Key of an object that refers to a size of the table.
 REFERENCE = "size"
-#: Terms and operations of a size that is worth a place in the table.
+#: Terms and operations from which on a size goes into the table.
 _WORTH = 6
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def to_json(size: Size) -> object:
 
 
 class Shared:
-    """Sizes for a file: those that are long and stand in several places are written once.
+    """Sizes for a file, in which a long size that occurs several times is written once.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Shared:
     Attributes
     ----------
     table : list of JSON
-        The shared sizes; one refers to those before it.
+        The shared sizes; each may refer to those before it.
     """
 
     def __init__(self, sizes: Iterable[Size]) -> None:
@@ -87,7 +87,7 @@ def whole(value: object, table: list[Any]) -> object:
     Raises
     ------
     LookupError
-        A reference is to nothing.
+        A reference to a row that the table does not have.
     """
     sizes: list[object] = []
 
@@ -144,7 +144,7 @@ def json_symbols(size: object) -> set[str]:
 
 
 def json_text(size: object) -> str:
-    """A size of `to_json` for people, ``2*n + 1`` or ``floordiv(n, 2)``; a long one is cut."""
+    """A size of `to_json` as text, ``2*n + 1`` or ``floordiv(n, 2)``; a long text is cut."""
 
     def text(size: object) -> str:
         return known(size) if isinstance(size, list) else str(size)
@@ -165,7 +165,7 @@ def json_text(size: object) -> str:
 
 
 def once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
-    """The function, called once for each object: parts that several sizes share are one."""
+    """The function with its results remembered by object: sizes share parts."""
     results: dict[int, T] = {}
 
     def call(terms: list[Any]) -> T:

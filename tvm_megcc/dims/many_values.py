@@ -1,4 +1,4 @@
-"""A size of one symbol for many values of it at once; apart, as it needs NumPy.
+"""A size of one symbol for many values of it at once; a module of its own, as it needs NumPy.
 
 Enters: a size as JSON (`json_form.to_json`), the symbol's values. Leaves: arrays.
 """
@@ -18,7 +18,7 @@ from .size import OPERATIONS
 def json_over(
     size: object, name: str, values: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The numbers that a size of one symbol is for many values of it, and where it is one."""
+    """A size's numbers for many values of its symbol, and whether each is defined (no x // 0)."""
     valid = np.ones(values.shape, bool)
 
     def over(size: object) -> npt.NDArray[np.int64]:

@@ -43,7 +43,7 @@ class Composite(OnnxOp):
     def _function(
         self, inner: Context, inputs: Inputs, attrs: Attrs, params: Mapping[int, relax.Var]
     ) -> tuple[relax.Function, list[relax.Expr]]:
-        """The function, and its results in its own terms."""
+        """The function, and the expressions of its results inside of it."""
         error: Exception | None = None
         results: list[relax.Expr] = []
         with inner.builder.function("made", list(params.values())):

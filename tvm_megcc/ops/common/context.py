@@ -1,4 +1,4 @@
-"""A node's place in the graph that is converted, and its attributes: what every converter gets."""
+"""`Context`: the node that a converter converts, and where its expressions go."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...shapes.builder import expr_dtype as expr_dtype
 Attrs = dict[str, Any]
 Known = npt.NDArray[Any]
 
-#: Numbers that a constant may count.
+#: Elements that such an ``arange`` may have.
 MAX_COUNTED = 1 << 26
 
 
@@ -57,7 +57,7 @@ class Context(ShapeBuilder):
         return var
 
     def as_f32(self, expr: relax.Expr) -> relax.Expr:
-        """A tensor in f32: itself where it is that."""
+        """A tensor, cast to f32 unless it is f32."""
         if expr_dtype(expr) == "float32":
             return expr
         return self.emit(relax.op.astype(expr, "float32"))
@@ -72,7 +72,7 @@ class Context(ShapeBuilder):
         Parameters
         ----------
         value : relax.Expr
-            What is used after the check: the check depends on nothing else that comes before it.
+            Used after the check, which depends on nothing else that comes before it.
         holds : relax.Expr
             ``bool``, of one element.
         """
@@ -80,7 +80,7 @@ class Context(ShapeBuilder):
 
 
 def counted(ctx: Context, count: Size) -> None:
-    """Raise for too many numbers from 0 on, which TVM makes a constant where it knows how many."""
+    """Refuse an ``arange`` of too many elements, which TVM would store as a constant."""
     if isinstance(count, int) and count > MAX_COUNTED:
         raise ctx.unsupported(
             f"makes {count} elements of constants", "give them as an input of the model"

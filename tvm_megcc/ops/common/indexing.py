@@ -1,8 +1,8 @@
-"""Reading and writing at places that data says, by one rule for every operator.
+"""Reading and writing at indices from data, by one rule for every operator.
 
 A negative index counts from the end, once. Where ONNX calls an index outside of its axis an error
-the run ends before (`checked`). So writing takes its indices as they are: it is for checked ones
-only. Reading takes the nearest place there is, whatever the indices are.
+the run ends before (`checked`). So writing is only for checked
+indices. Reading takes the nearest place inside the axis, for any index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...dims import Size, is_static
 from .context import Context, Known
 from .inputs import Inputs
 
-#: What a reduction makes of the present value and the update.
+#: A reduction: the present value and the update -> the new value.
 Update = Callable[[Any, Any], Any]
 UPDATES: dict[str, Update] = {
     "none": lambda old, new: new,
@@ -144,7 +144,7 @@ def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:
 def rows(
     ctx: Context, inputs: Inputs, axis: int, *, data: relax.Expr, index: int = 1
 ) -> relax.Expr:
-    """What the data has at these indices of an axis."""
+    """The elements or rows of the data at these indices of an axis."""
     data, indices = checked(ctx, inputs, [axis], data=data, index=index)
     known = inputs.known(index)
     if known is None or np.any(known < 0):
@@ -191,7 +191,7 @@ def read_blocks(data: te.Tensor, indices: te.Tensor, batch: int) -> te.Tensor:
 
 
 def _nearest(index: Any, size: Any) -> Any:
-    """The place that an index means, or the nearest one to it."""
+    """The place of an index, or the nearest place inside the axis."""
     place, size = _wrapped(index, size)
     last = size - tirx.const(1, "int64")
     return tirx.max(tirx.min(place, last), tirx.const(0, "int64"))

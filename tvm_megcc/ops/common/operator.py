@@ -1,4 +1,4 @@
-"""What every operator of this folder is: a converter, and facts that the importer asks for."""
+"""`OnnxOp`, the base class of operators: a converter, and facts for the importer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...shapes.sizes import NotShapes
 from .context import Attrs, Context
 from .inputs import Inputs
 
-#: What a converter returns: one expression, or one per output of the node.
+#: A converter's result: one expression, or one per output of the node.
 Result: TypeAlias = relax.Expr | tuple[relax.Expr, ...]
 
 
@@ -28,20 +28,20 @@ class OnnxOp(ABC):
     name, domain : str
         The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``).
     moves : sequence of int
-        The operands whose elements it puts in other places, by what the other operands say: shape
+        The operands whose elements it permutes or copies, as the other operands direct: shape
         arithmetic goes through it.
     carries : sequence of int
-        The operands whose elements reach the results as they are, besides the `moves`: they, and
-        with them the results, may be of a storage type (`tvm_megcc.core.dtypes`).
+        Operands besides the `moves` whose elements reach the results unchanged: they, and with
+        them the results, may be of a storage type (`tvm_megcc.core.dtypes`).
     takes_storage : bool
-        `convert` itself knows what to do with operands of storage types.
+        Whether `convert` handles operands of storage types.
     slow : bool
         onnx's reference implementation loops over elements in Python: only nodes with small
         operands are folded.
     random : bool
         The same operands may give other results: never folded.
     single : mapping of int to str
-        The operands that have one element, and what ONNX calls them.
+        Operands of one element, with ONNX's names for them.
     data_dependent : bool
         Its results have dims that are known at run time only, whatever TVM infers for some of them.
     """
@@ -76,7 +76,7 @@ class OnnxOp(ABC):
         return [[] for _ in shapes]
 
     def contract(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        """The `labels`, and what the `single` operands have to be, as far as they have dims."""
+        """The `labels`, and dims of exactly 1 for the `single` operands."""
         found = self.labels(shapes, attrs)
         for index in self.single:
             if index < len(shapes) and shapes[index]:

@@ -1,7 +1,7 @@
 """TVM's own ONNX converters: for operators without a file here, and for `StockOp`.
 
-An operator of which nothing else is to be said needs no file where TVM's conversion is exact. One
-that says something about its operands, or takes part in shape arithmetic, is a `StockOp`.
+An operator needs no file here if TVM's conversion is exact. A `StockOp` has facts on its operands,
+or takes part in shape arithmetic.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LEFT_OUT = {"AllClassNMS", "MatMulInteger16", "Constant", "SequenceConstruct", 
 
 
 class StockOp(OnnxOp):
-    """An operator that TVM converts; the file holds what its class says besides."""
+    """An operator that TVM converts; its class has the facts of `OnnxOp`."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return convert(ctx, inputs, attrs)
@@ -84,7 +84,7 @@ def convert(ctx: Context, inputs: Inputs | Sequence[relax.Expr], attrs: Attrs) -
 
 
 def _raw(value: Any) -> Any:
-    """An attribute as TVM's converters expect it: as protobuf has it, but tuples for lists."""
+    """An attribute for TVM's converters: protobuf's types, but tuples for lists."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, np.ndarray):
