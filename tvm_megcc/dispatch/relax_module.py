@@ -341,9 +341,7 @@ class _Conditionals:
         return relax.If(relax.prim_value(condition), _sequence(then), _sequence(other))
 
     def _rest(self) -> relax.Expr:
-        if self.plan.fallback is not None:
-            return self._call(self.plan.fallback)
-        return self._call(self.plan.variants[0][0])
+        return self._call(self.plan.fallback or self.plan.variants[0][0])
 
     def _call(self, name: str) -> relax.Expr:
         """A call of a clone, its arguments cast to what it takes."""
