@@ -80,7 +80,7 @@ class Operation:
 
 Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
-#: Operations of which a size's bounds are found one by one: each doubles the sizes to look at.
+#: Most operations that are bounded one by one: each doubles the number of sizes to look at.
 _MOST_RELATIONS = 3
 #: Characters of a size's text; a longer one is cut, and ends with a digest of the whole.
 LONGEST_TEXT = 1000

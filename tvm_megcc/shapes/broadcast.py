@@ -110,7 +110,7 @@ def broadcast_to(
     checked = list(shape)
     for axis, (have, want) in enumerate(zip(shape, wanted, strict=True)):
         if have != 1 and not must_be_equal(ctx, have, want):
-            # Where a dim comes first in what was made of it, it is 1 or that, for all sizes.
+            # The first of the two dims that made `want` is 1 or `want`, for all sizes.
             is_first = ctx.broadcast_from.get(want, ())[:1] == (have,)
             dims[axis] = want if is_first else stretch(have, want)
             checked[axis] = want

@@ -255,7 +255,7 @@ def _places(rank: int, k: int, axis: int, row: list[Hashable]) -> list[Hashable]
 
 
 def convolution(data: int, weight: int, transposed: bool = False) -> Rule:
-    """The data's channels are what the weight says; nothing else is shared."""
+    """The data's channels follow from the weight; no other axes are equal."""
 
     def rule(shapes: list[Shape | None], attrs: dict[str, Any]) -> Labels:
         labels: Labels = [[None] * len(shape or ()) for shape in shapes]

@@ -295,7 +295,7 @@ def _simplest(value: float) -> Fraction:
     single = np.float32(value)
     if np.float32(fraction) != single:
         raise NotShapes
-    # Models compute with f32: its floors and ceilings, to halves, are what has to come out.
+    # Models compute with f32: floors and ceilings, to halves, have to be those of f32.
     sizes = np.arange(CHECKED, dtype=np.int64)
     products = sizes.astype(np.float32) * single * np.float32(2)
     down = 2 * sizes * fraction.numerator // fraction.denominator

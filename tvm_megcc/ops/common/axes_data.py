@@ -21,14 +21,14 @@ from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
-#: What a kernel below is given: the dims, a mask of the axes, whether they are good, the result.
+#: Arguments of a kernel below: dims, a mask of the axes, whether they are valid, the result.
 _Body = Callable[[Any, Any, Any, Any], None]
 
 
 def halves(
     ctx: Context, axes: Expr, dims: Sequence[Size], none_is_all: bool
 ) -> tuple[list[Size], list[Size]]:
-    """What stays of each dim where the axes are reduced, and what goes: one of both is 1."""
+    """Split each dim into a kept and a reduced factor, of which one is 1."""
     rank, count = len(dims), ctx.shape(axes)[0]
 
     def body(own: Any, mask: Any, good: Any, out: Any) -> None:
@@ -53,9 +53,9 @@ def halves(
 
 
 def dropped(ctx: Context, data: Expr, axes: Expr, dims: Sequence[Size], ones: bool = False) -> Expr:
-    """``data`` under those of the dims that are not named, in order.
+    """``data`` reshaped to the dims whose axes are not listed, in order.
 
-    With ``ones`` the dims that are named have to be 1.
+    With ``ones`` the listed dims have to be 1.
     """
     (count,) = ctx.static_shape(axes)
     left = len(dims) - count
@@ -86,7 +86,7 @@ def dropped(ctx: Context, data: Expr, axes: Expr, dims: Sequence[Size], ones: bo
 
 
 def widened(ctx: Context, axes: Expr, dims: Sequence[Size]) -> list[Size]:
-    """The dims with a 1 at each axis of the result that is named."""
+    """The dims with a 1 inserted at each listed axis of the result."""
     (count,) = ctx.static_shape(axes)
     rank = len(dims) + count
 

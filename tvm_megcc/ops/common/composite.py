@@ -17,9 +17,9 @@ from .operator import OnnxOp, Result
 
 
 class Composite(OnnxOp):
-    """The node is a call of a function of the module whose body is what `expand` emits.
+    """The node is a call of a function of the module whose body `expand` emits.
 
-    Quantised operators are, so that a pass can take them for integer kernels.
+    Quantised operators are composite, so that a pass can match them to integer kernels.
     """
 
     @abstractmethod

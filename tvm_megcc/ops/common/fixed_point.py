@@ -34,7 +34,7 @@ op = relax.op
 def resampled(
     ctx: Context, data: relax.Expr, axis: int, weights: relax.Expr, dtype: str
 ) -> relax.Expr:
-    """``int32`` data of which an axis is brought to as many elements as `weights` has columns.
+    """``int32`` data with an axis resampled to as many elements as `weights` has columns.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def table(axis: Axis, options: Options) -> npt.NDArray[np.int32]:
         total = _summed(f32(0), weights)
         row = np.zeros(size, f32)
         row[index[inside]] = weights[inside]
-        # The elements at the border stand for what lies outside.
+        # Elements at the border get the weights of those outside.
         row[0] = _summed(row[0], weights[index < 0])
         row[-1] = _summed(row[-1], weights[index >= size])
         share = row * (f32(1) / total if total else f32(1)) * f32(1 << BITS)
@@ -152,7 +152,7 @@ def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
             total[0] = zero
             with T.serial(0, room) as i:
                 weight[o, i] = zero
-            # Elements of the input, then what its first one and its last one stand for.
+            # Elements of the input, then those before its first and behind its last one.
             for part in range(3):
                 with T.serial(0, last[0] - first[0]) as k:
                     index[0] = first[0] + k

@@ -178,7 +178,7 @@ def read_elements(data: te.Tensor, indices: te.Tensor, axis: int) -> te.Tensor:
 
 
 def read_blocks(data: te.Tensor, indices: te.Tensor, batch: int) -> te.Tensor:
-    """GatherND: for each row of indices what the data has there, behind `batch` common axes."""
+    """GatherND: the block of data at each row of indices, behind `batch` common axes."""
     leading, count = list(indices.shape[:-1]), int(indices.shape[-1])
     first = batch + count
 
@@ -222,7 +222,7 @@ def write_elements(
 def write_blocks(
     data: te.Tensor, indices: te.Tensor, updates: te.Tensor, reduction: str
 ) -> te.Tensor:
-    """ScatterND: the data with each block of updates where its row of indices, checked, says."""
+    """ScatterND: the data with each block of updates at its (checked) row of indices."""
     count = int(indices.shape[-1])
 
     def body(source: Any, index: Any, update: Any, out: Any) -> None:
@@ -246,7 +246,7 @@ def _written(
     body: Callable[[Any, Any, Any, Any], None],
     name: str,
 ) -> te.Tensor:
-    """A copy of the data, then what `body` writes to it, in order."""
+    """A copy of the data, to which `body` then writes in order."""
 
     def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
         with IRBuilder() as builder, T.seq_scope():

@@ -1,4 +1,4 @@
-"""Batches of square matrices: what elimination with pivots needs."""
+"""Batches of square matrices, and the choice of pivots for elimination."""
 
 from __future__ import annotations
 

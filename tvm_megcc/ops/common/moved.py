@@ -24,7 +24,7 @@ def channels_last(ctx: Context, x: relax.Expr) -> relax.Expr:
 def on_last_axis(
     ctx: Context, x: relax.Expr, axis: int, compute: Callable[[relax.Expr], relax.Expr]
 ) -> relax.Expr:
-    """What `compute` makes of the tensor with this axis last; the axis is then put back."""
+    """Apply `compute` to the tensor with this axis last, then put the axis back."""
     rank = len(ctx.shape(x))
     if axis == rank - 1:
         return compute(x)

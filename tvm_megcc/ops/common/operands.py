@@ -1,4 +1,4 @@
-"""Operands brought into another shape: at import where they are known, by a reshape otherwise."""
+"""Operands in another shape: constants at import, others by a reshape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .inputs import Inputs
 
 
 def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
-    """Operand ``index`` in the given static shape; that it has such an open one is checked."""
+    """Operand ``index`` reshaped; a run checks dynamic dims against the given static shape."""
     known = inputs.known(index)
     if known is not None:
         return ctx.const(known.reshape(shape), inputs.dtype(index))

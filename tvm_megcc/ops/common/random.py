@@ -105,7 +105,7 @@ def _narrowed(ctx: Context, value: relax.Var, dtype: str) -> relax.Var:
 
 
 def _last(low: float, high: float, dtype: str) -> float:
-    """The greatest number below `high`, which rounding would else reach; `low` where they meet."""
+    """The greatest number below `high`, which rounding could reach; `low` if both are equal."""
     kind = np.dtype(dtype)
     first, end, down = (np.asarray(v, np.float32).astype(kind) for v in (low, high, -np.inf))
     return max(float(first), float(np.nextafter(end, down)))

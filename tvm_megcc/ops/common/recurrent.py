@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN: a few steps are unrolled; many, none, or as many as shapes say, are a loop.
+"""LSTM, GRU and RNN: a few steps are unrolled; many, none, or a dynamic number are a loop.
 
 The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
 state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not),
@@ -87,7 +87,7 @@ def directions_of(attrs: Attrs) -> int:
 
 
 class Recurrent(OnnxOp):
-    """What LSTM, GRU and RNN share; a subclass has the step."""
+    """Base class of LSTM, GRU and RNN; a subclass has the step."""
 
     slow = True
     gates: ClassVar[int]

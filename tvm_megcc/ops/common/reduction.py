@@ -17,7 +17,7 @@ from .operator import OnnxOp, Result
 
 
 class Reduction(OnnxOp):
-    """A reduction; a subclass says what is reduced and how in `reduce`.
+    """A reduction; a subclass has the computation, `reduce`.
 
     Axes that are computed at run time split every dim into what stays and what is reduced, one of
     which is 1: the axes of the latter are known.

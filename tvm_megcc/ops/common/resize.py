@@ -117,9 +117,9 @@ def _with_elements(ctx: Context, data: relax.Expr, plan: Plan) -> relax.Expr:
 
 
 def _rounded(ctx: Context, data: relax.Expr, dtype: str) -> relax.Expr:
-    """The nearest integers that the type has, halves away from 0: so it is after every axis.
+    """The nearest integers of the type, halves away from 0, after every axis.
 
-    ONNX Runtime goes from the last axis to the first; what it does not filter it cuts.
+    ONNX Runtime goes from the last axis to the first; without a filter it truncates.
     """
     half, zero = (ctx.const(v, expr_dtype(data)) for v in (0.5, 0))
     up = relax.op.floor(relax.op.add(data, half))
@@ -174,7 +174,7 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
 def _apply(
     ctx: Context, data: relax.Expr, axis: int, table: Table, dtype: str, finite: bool
 ) -> relax.Expr:
-    """The data with an axis resampled; ``finite`` says that it has no infinities and no NaN."""
+    """The data with an axis resampled; ``finite`` data have no infinities and no NaN."""
     (index, weights), rank = table, len(ctx.shape(data))
     count = index.shape[1]
     if count == 1:
@@ -191,7 +191,7 @@ def _apply(
         weight = weights[:, k].reshape(spread)
         part = relax.op.multiply(part, ctx.const(weight, dtype))
         if not finite and not weight.all():
-            # What has no weight adds nothing: 0 times an infinity or NaN is NaN.
+            # An element without weight is left out: 0 times an infinity or NaN is NaN.
             nothing = ctx.const(weight == 0, "bool")
             part = relax.op.where(nothing, ctx.const(0, dtype), ctx.emit(part))
         total = part if total is None else relax.op.add(total, part)

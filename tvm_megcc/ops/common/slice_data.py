@@ -31,8 +31,8 @@ _FAR = 1 << 40
 def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
     """Slice in its input form, with at least one operand that is no list of numbers.
 
-    The number of starts may be open, too, or depend on data: then, without axes, as many of the
-    first axes are sliced.
+    The number of starts may be dynamic, too: then, without axes, as many of the first axes are
+    sliced.
     """
     shape = inputs.shape(0)
     count = _count(ctx, inputs)
@@ -64,7 +64,7 @@ def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
 
 
 def _count(ctx: Context, inputs: Inputs) -> Size:
-    """How many starts, ends, axes and steps there are: a number, where one of them says it."""
+    """The number of starts, ends, axes and steps, as an int if one operand has a static dim."""
     found: list[Size] = []
     for index in range(1, 5):
         if inputs.has(index):
@@ -82,7 +82,7 @@ def _list(ctx: Context, inputs: Inputs, index: int, count: Size) -> Expr:
 
 
 def _span(ctx: Context, inputs: Inputs) -> int | None:
-    """How many elements there are at most from a start to an end so much behind it, if it is."""
+    """The most elements between a start and an end that is the start plus a constant, else None."""
     steps = inputs.ints(4) if inputs.has(4) else [1]
     if steps is None or len(steps) != 1 or not isinstance(steps[0], int) or steps[0] <= 0:
         return None

@@ -30,7 +30,7 @@ def storage(dtype: str) -> DType | None:
 
 
 def held(array: Array) -> Array:
-    """An array of a storage type as the model holds it, any other as it is."""
+    """An array of a storage type as the model holds it; other arrays are unchanged."""
     row = storage(str(array.dtype))
     if row is None:
         return array
@@ -180,7 +180,7 @@ def _power_code(value: tirx.PrimExpr, saturate: bool, round_mode: str) -> tirx.P
     if round_mode == "up":
         more = fraction > _u32(0)
     elif round_mode == "nearest":
-        # A tie goes up, but for what has the exponent of zero.
+        # A tie goes up, except for subnormal numbers.
         lowest = tirx.Select(exponent > _u32(0), _u32(0x400000), _u32(0x400001))
         more = fraction >= lowest
     else:

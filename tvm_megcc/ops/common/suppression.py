@@ -18,7 +18,7 @@ from .scratch import local
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """What a node says.
+    """The options of a node, and its kernel.
 
     Attributes
     ----------
