@@ -34,9 +34,9 @@ from .block_facts import (
     realize_of,
     strides_of,
 )
+from .c_sizes import elements
 from .knobs import USUAL, Knobs
 from .reductions import arrange_reduction
-from .c_sizes import elements
 from .walk import variables
 
 #: Iterations under one step of the work range below which outer loops are not split further.

@@ -108,7 +108,7 @@ def _lines(
         body.put(f"    {indices.name}{at} = {text};")
     body.put("  }")
     body.put("}")
-    return sizes.elements(others)
+    return c_sizes.elements(others)
 
 
 def written(e: Call) -> list[tvm.ir.Var]:

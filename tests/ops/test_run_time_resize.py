@@ -16,7 +16,7 @@ from tests.ops.packages import RNG, Arrays, answers, ints, model, runner
 from tvm_megcc import frontend
 from tvm_megcc.dims import Symbol, at, symbol
 from tvm_megcc.errors import ToolError, UnsupportedError
-from tvm_megcc.ops.common.sizes import Real, scale_of
+from tvm_megcc.shapes.sizes import Real, scale_of
 
 MODES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"]
 SCALES = [(1, 1, 2.3, 0.7), (1, 1, 1, 1), (1, 1, 0.5, 0.2), (1, 1, 2, 3)]

@@ -4,7 +4,7 @@ A `Dim` is a polynomial over *atoms*: symbols (dims of the inputs, with bounds) 
 are no polynomials (floor division, minimum, ...). It is kept in one normal form, so that equal
 sizes compare equal, and it computes like an ``int``: code written for static shapes serves symbolic
 ones too. A result without symbols is a plain ``int``. A comparison that the bounds do not decide
-raises `Undecided`: nobody goes on with a guess.
+raises `Undecided`.
 
 Example
 -------

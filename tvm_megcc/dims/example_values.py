@@ -1,4 +1,4 @@
-"""Numbers in place of symbols, where a decision needs some."""
+"""Example values of symbols, for decisions that need numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterable
 
 from .size import Size, Symbol, at, symbols
 
-#: Values that stand for a dim without bounds where a decision needs numbers, the usual one first.
-#: Some are multiples of 32, as many networks need them.
+#: Example values of a dim without bounds, the usual value first. Some are multiples of 32, as
+#: many networks need them.
 TYPICAL = (64, 1, 7, 320, 32, 300)
 
 
 def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:
-    """Some values of all symbols, within their bounds: the usual case first, then other ones."""
+    """Example values of all symbols, within their bounds, the usual case first."""
     names = list(found)
     rows = [{s.name: _within(s, value) for s in names} for value in TYPICAL]
-    # Dims of different size: what is large for one value of a dim need not be for the other's.
+    # Dims of different sizes: a dim may be large while others are small.
     for turn, s in enumerate(names[:4] if len(names) > 1 else ()):
         other = {t.name: _within(t, TYPICAL[(turn + k) % 2]) for k, t in enumerate(names)}
         rows.append({**other, s.name: _within(s, TYPICAL[3])})
@@ -23,7 +23,7 @@ def samples(found: Iterable[Symbol]) -> list[dict[str, int]]:
 
 
 def typical(size: Size) -> int:
-    """What a size usually is."""
+    """The number that a size is for the usual values of its symbols."""
     return at(size, samples(symbols(size))[0])
 
 

@@ -1,21 +1,11 @@
-"""What else is computed of sizes: extremes, choices, products, what broadcasting makes of two."""
+"""Functions of sizes: extremes, choices, products, the dim that two dims broadcast to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-from .size import (
-    Dim,
-    Size,
-    Undecided,
-    bounds,
-    compare,
-    floordiv,
-    length,
-    operation,
-    single,
-)
+from .size import Dim, Size, Undecided, bounds, compare, floordiv, length, operation, single
 
 
 def is_static(sizes: object) -> bool:
@@ -26,14 +16,14 @@ def is_static(sizes: object) -> bool:
 
 
 def fixed(size: Size) -> int:
-    """A size of which the caller knows that no symbol stands in it."""
+    """A size as an int; raises `Undecided` if it depends on a symbol."""
     if isinstance(size, Dim):
         raise Undecided(f"what {size} is depends on the shapes")
     return size
 
 
 def fixed_dims(sizes: Iterable[Size]) -> tuple[int, ...]:
-    """Sizes of which the caller knows that no symbols stand in them."""
+    """Sizes as ints; raises `Undecided` if one depends on a symbol."""
     return tuple(map(fixed, sizes))
 
 
@@ -87,26 +77,26 @@ def may_be_one(size: Size) -> bool:
 
 
 def stretch(a: Size, b: Size) -> Size:
-    """What broadcasting makes of a dim `a` beside a dim `b`: `b` where `a` is 1, else `a`."""
+    """The dim that `a` and `b` broadcast to: `b` where `a` is 1, else `a`."""
     if a == b or b == 1 or not may_be_one(a):
         return a
     return b if a == 1 or stretched_from(b)[:1] == (a,) else operation("stretch", a, b)
 
 
 def stretched_from(size: Size) -> tuple[Size, ...]:
-    """The two dims of which `stretch` has made a size; nothing for any other."""
+    """The two dims from which `stretch` made a size; an empty tuple for any other size."""
     made = single(size)
     return (made.a, made.b) if made is not None and made.kind == "stretch" else ()
 
 
 def effort(size: Size) -> tuple[int, str]:
-    """A constant is simpler than an expression, a short one simpler than a long one."""
+    """Sort key by simplicity: constants first, then expressions by length."""
     return (length(size), str(size)) if isinstance(size, Dim) else (0, "")
 
 
 @lru_cache(1 << 16)
 def magnitude(size: Size) -> int:
-    """The largest of the numbers that a size is written with, also inside its operations."""
+    """The largest number in a size's expression, also inside its operations."""
     if isinstance(size, int):
         return abs(size)
     return max([abs(number) for number, _ in size.terms] + [*map(magnitude, size.operands)])

@@ -1,4 +1,4 @@
-"""What a user says of an input's dim: a size, a name, bounds, a multiple of something.
+"""Dims of inputs as a user gives them: a size, a name, bounds, a multiple of a symbol.
 
 Example
 -------
@@ -20,7 +20,7 @@ _MULTIPLE = rf"(\d+)\s*\*\s*(?:({_NAME})|\?|\(\s*{_BOUNDS}\s*\))"
 
 @dataclass(frozen=True, slots=True)
 class Multiple:
-    """A dim that is `factor` times a symbol, which has bounds of its own; its name may be empty."""
+    """A dim that is `factor` times a symbol with its own bounds; its name may be empty."""
 
     factor: int
     of: Symbol
@@ -29,11 +29,11 @@ class Multiple:
         return f"{self.factor}*{self.of.name}"
 
     def named(self, name: str) -> Multiple:
-        """The same with this name for the symbol."""
+        """The multiple with another name for its symbol."""
         return replace(self, of=replace(self.of, name=name))
 
 
-#: A size, a name, bounds, a multiple; None or -1 is what the model says.
+#: A size, a name, bounds, a multiple; None or -1 keeps the model's dim.
 GivenDim = int | str | Symbol | Multiple | None
 
 
@@ -51,7 +51,7 @@ def read(text: str) -> str | Symbol | Multiple:
 
 
 def factor_of(dim: str) -> tuple[int, str]:
-    """The text of a dim as a factor and a name: ``32*h`` is 32 times ``h``, any other is itself."""
+    """Factor and name in a dim's text: ``32*h`` gives 32 and ``h``, ``h`` gives 1 and ``h``."""
     found = read(dim)
     return (found.factor, found.of.name) if isinstance(found, Multiple) else (1, dim)
 

@@ -1,7 +1,7 @@
-"""Sizes as JSON, and what they are for given symbols.
+"""Sizes as JSON: written, read, evaluated for given symbols.
 
-Sizes share parts. As Python objects the shared parts are one list; in a file they stand in a table,
-and where one is used stands ``{"size": its position}`` (`Shared`, `whole`).
+Sizes share parts. As Python objects the shared parts are one list; in a file they are rows of a
+table, and ``{"size": row}`` refers to them (`Shared`, `whole`).
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from .size import LONGEST_TEXT, OPERATIONS, Atom, Dim, Size, Symbol, written
 
-#: Key of the object that stands for a size of the table.
+#: Key of an object that refers to a size of the table.
 REFERENCE = "size"
-#: Terms and operations of a size that is worth a place in the table.
+#: Terms and operations from which on a size goes into the table.
 _WORTH = 6
 
 T = TypeVar("T")
+#: Terms of a size: a coefficient, and values for the factors.
+Parts: TypeAlias = list[tuple[int, list[T]]]
 
 
 def to_json(size: Size) -> object:
@@ -27,7 +29,7 @@ def to_json(size: Size) -> object:
 
 
 class Shared:
-    """Sizes for a file: those that are long and stand in several places are written once.
+    """Sizes for a file, in which a long size that occurs several times is written once.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ class Shared:
     Attributes
     ----------
     table : list of JSON
-        The shared sizes; one refers to those before it.
+        The shared sizes; each may refer to those before it.
     """
 
     def __init__(self, sizes: Iterable[Size]) -> None:
@@ -87,7 +89,7 @@ def whole(value: object, table: list[Any]) -> object:
     Raises
     ------
     LookupError
-        A reference is to nothing.
+        A reference to a row that the table does not have.
     """
     sizes: list[object] = []
 
@@ -108,72 +110,62 @@ def whole(value: object, table: list[Any]) -> object:
 def json_at(size: object, values: Mapping[str, int]) -> int:
     """The number that a size of `to_json` is for given symbols."""
 
-    def number(size: object) -> int:
-        return known(size) if isinstance(size, list) else integer(size)
+    def total(terms: Parts[int]) -> int:
+        return sum(coefficient * math.prod(factors) for coefficient, factors in terms)
 
-    def atom(a: Any) -> int:
-        if isinstance(a, str):
-            return values[a]
-        return OPERATIONS[a[0]](number(a[1]), number(a[2]))
-
-    @once
-    def known(terms: list[Any]) -> int:
-        return sum(coefficient * math.prod(map(atom, atoms)) for coefficient, atoms in terms)
-
-    return number(size)
+    return fold(size, integer, values.__getitem__, lambda kind, a, b: OPERATIONS[kind](a, b), total)
 
 
 def json_symbols(size: object) -> set[str]:
     """The names of the symbols in a size of `to_json`."""
-    found: set[str] = set()
 
-    @once
-    def look(terms: list[Any]) -> None:
-        for _, atoms in terms:
-            for a in atoms:
-                if isinstance(a, str):
-                    found.add(a)
-                else:
-                    for part in a[1:]:
-                        if isinstance(part, list):
-                            look(part)
+    def union(terms: Parts[set[str]]) -> set[str]:
+        return set().union(*(names for _, factors in terms for names in factors))
 
-    if isinstance(size, list):
-        look(size)
-    return found
+    return fold(size, lambda _: set(), lambda name: {name}, lambda _, a, b: a | b, union)
 
 
 def json_text(size: object) -> str:
-    """A size of `to_json` for people, ``2*n + 1`` or ``floordiv(n, 2)``; a long one is cut."""
+    """A size of `to_json` as text, ``2*n + 1`` or ``floordiv(n, 2)``; a long text is cut."""
 
-    def text(size: object) -> str:
-        return known(size) if isinstance(size, list) else str(size)
-
-    def atom(a: Any) -> str:
-        return a if isinstance(a, str) else f"{a[0]}({text(a[1])}, {text(a[2])})"
-
-    @once
-    def known(found: list[Any]) -> str:
-        terms = [
-            "*".join([*([str(c)] if c != 1 or not atoms else []), *map(atom, atoms)])
-            for c, atoms in found
-        ]
-        made = " + ".join(terms).replace("+ -", "- ") or "0"
+    def total(terms: Parts[str]) -> str:
+        found = ["*".join([*([str(c)] if c != 1 or not factors else []), *factors])
+                 for c, factors in terms]  # fmt: skip
+        made = " + ".join(found).replace("+ -", "- ") or "0"
         return made if len(made) <= LONGEST_TEXT else f"{made[:LONGEST_TEXT]}..."
 
-    return text(size)
+    return fold(size, str, str, lambda kind, a, b: f"{kind}({a}, {b})", total)
 
 
-def once(function: Callable[[list[Any]], T]) -> Callable[[list[Any]], T]:
-    """The function, called once for each object: parts that several sizes share are one."""
-    results: dict[int, T] = {}
+def fold(
+    size: object,
+    number: Callable[[object], T],
+    name: Callable[[str], T],
+    operation: Callable[[str, T, T], T],
+    total: Callable[[Parts[T]], T],
+) -> T:
+    """A value for a size of `to_json`, from the values of its parts.
 
-    def call(terms: list[Any]) -> T:
-        if id(terms) not in results:
-            results[id(terms)] = function(terms)
-        return results[id(terms)]
+    Parts that several sizes share are one object: each is computed once. ``total`` gets each term
+    as its coefficient and the values of its factors.
+    """
+    known: dict[int, T] = {}
 
-    return call
+    def value(size: object) -> T:
+        if not isinstance(size, list):
+            return number(size)
+        if id(size) not in known:
+            known[id(size)] = total([(c, [*map(factor, factors)]) for c, factors in size])
+        return known[id(size)]
+
+    def factor(part: Any) -> T:
+        return (
+            name(part)
+            if isinstance(part, str)
+            else operation(part[0], value(part[1]), value(part[2]))
+        )
+
+    return value(size)
 
 
 def integer(size: object) -> int:

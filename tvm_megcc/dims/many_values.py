@@ -1,4 +1,4 @@
-"""A size of one symbol for many values of it at once; apart, as it needs NumPy.
+"""A size of one symbol for many values of it at once; a module of its own, as it needs NumPy.
 
 Enters: a size as JSON (`json_form.to_json`), the symbol's values. Leaves: arrays.
 """
@@ -6,45 +6,39 @@ Enters: a size as JSON (`json_form.to_json`), the symbol's values. Leaves: array
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from math import prod
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from .json_form import integer, once
+from .json_form import Parts, fold, integer
 from .size import OPERATIONS
 
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
-def json_over(
-    size: object, name: str, values: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The numbers that a size of one symbol is for many values of it, and where it is one."""
+
+def json_over(size: object, name: str, values: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """A size's numbers for many values of its symbol, and whether each is defined (no x // 0)."""
     valid = np.ones(values.shape, bool)
 
-    def over(size: object) -> npt.NDArray[np.int64]:
-        if isinstance(size, list):
-            return known(size)
+    def number(size: object) -> Numbers:
         return np.full(values.shape, integer(size), np.int64)
 
-    @once
-    def known(terms: list[Any]) -> npt.NDArray[np.int64]:
-        total = np.zeros(values.shape, np.int64)
-        for coefficient, atoms in terms:
-            term = np.full(values.shape, coefficient, np.int64)
-            for atom in atoms:
-                term = term * (values if atom == name else operation(atom))
-            total = total + term
-        return total
+    def symbol(found: str) -> Numbers:
+        assert found == name, f"{found} is another symbol"
+        return values
 
-    def operation(atom: Any) -> npt.NDArray[np.int64]:
-        assert isinstance(atom, list), f"{atom} is another symbol"
-        a, b = over(atom[1]), over(atom[2])
-        if atom[0] in ("floordiv", "floormod"):
+    def operation(kind: str, a: Numbers, b: Numbers) -> Numbers:
+        if kind in ("floordiv", "floormod"):
             np.logical_and(valid, b != 0, out=valid)
             b = np.where(b == 0, 1, b)
-        return np.asarray(_OVER[atom[0]](a, b)).astype(np.int64)
+        return np.asarray(_OVER[kind](a, b)).astype(np.int64)
 
-    return over(size), valid
+    def total(terms: Parts[Numbers]) -> Numbers:
+        return sum((prod(factors, start=number(c)) for c, factors in terms), start=number(0))
+
+    return fold(size, number, symbol, operation, total), valid
 
 
 #: `OPERATIONS` of arrays.

@@ -43,8 +43,7 @@ class Symbol:
 class Operation:
     """``floordiv``, ``floormod`` (both round down), ``min``, ``max``, ``eq``, ``lt`` (0 or 1).
 
-    ``stretch`` is what broadcasting makes of a dim ``a`` beside ``b``: ``b`` where ``a`` is 1, else
-    ``a``.
+    ``stretch`` is the dim that ``a`` and ``b`` broadcast to: ``b`` where ``a`` is 1, else ``a``.
     """
 
     kind: str
@@ -81,7 +80,7 @@ class Operation:
 
 Atom = Symbol | Operation
 _INFIX = {"floordiv": "//", "floormod": "%"}
-#: Operations of which a size's bounds are found one by one: each doubles the sizes to look at.
+#: Most operations that are bounded one by one: each doubles the number of sizes to look at.
 _MOST_RELATIONS = 3
 #: Characters of a size's text; a longer one is cut, and ends with a digest of the whole.
 LONGEST_TEXT = 1000
@@ -200,25 +199,25 @@ class Dim:
 
     @cached_property
     def symbols(self) -> frozenset[Symbol]:
-        """Every symbol that stands in it."""
+        """Every symbol in the expression."""
         plain = (a for _, atoms in self.terms for a in atoms if isinstance(a, Symbol))
         return frozenset(plain).union(*map(symbols, self.operands))
 
     @cached_property
     def operands(self) -> tuple[Size, ...]:
-        """What its operations are made of, each once."""
+        """The operands of its operations, each once."""
         found = (a for _, atoms in self.terms for a in atoms if isinstance(a, Operation))
         return tuple(dict.fromkeys(size for atom in found for size in (atom.a, atom.b)))
 
     @cached_property
     def written(self) -> int:
-        """Terms and operations that one writes it with where no part has a name: a tree's size."""
+        """Number of terms and operations of the expression written out as a tree."""
         found = [a for _, atoms in self.terms for a in atoms if isinstance(a, Operation)]
         return len(self.terms) + sum(1 + written(atom.a) + written(atom.b) for atom in found)
 
     @cached_property
     def _relations(self) -> int:
-        """How many operations it is written with that `_related` knows."""
+        """Number of operations in the expression that `_related` knows."""
         found = [a for _, atoms in self.terms for a in atoms if isinstance(a, Operation)]
         inner = (size._relations for a in found for size in (a.a, a.b) if isinstance(size, Dim))
         return sum(map(_is_related, found)) + sum(inner)
@@ -236,14 +235,8 @@ class Dim:
             # An operation keeps to itself: 4*(n//2), but n*n//3 for (n*n)//3 alone.
             if len(factors) > 1 or (coefficient < 0 and not text):
                 factors = [f"({f})" if "/" in f or "%" in f else f for f in factors]
-            sign = (
-                ("-" if coefficient < 0 else "")
-                if not text
-                else " - "
-                if coefficient < 0
-                else " + "
-            )
-            text += sign + "*".join(factors)
+            first, later = ("-", " - ") if coefficient < 0 else ("", " + ")
+            text += (later if text else first) + "*".join(factors)
         if len(text) <= LONGEST_TEXT:
             return text
         digest = blake2b(text.encode(), digest_size=8).hexdigest()
@@ -273,7 +266,7 @@ def at(size: Size, values: Mapping[str, int]) -> int:
 
 
 def numbers(values: Mapping[str, int]) -> Callable[[Size], int]:
-    """A function from sizes to what they are for given symbols, which computes each part once."""
+    """A function from sizes to numbers for given symbols, which computes each part once."""
     known: dict[Dim, int] = {}
 
     def number(size: Size) -> int:
@@ -305,24 +298,24 @@ def symbols(size: Size) -> frozenset[Symbol]:
 
 
 def written(size: Size) -> int:
-    """How many terms and operations a size is written with; see `Dim.written`."""
+    """Number of terms and operations of a size; see `Dim.written`."""
     return 1 if isinstance(size, int) else size.written
 
 
 def length(size: Size) -> int:
-    """Characters of a size's text; of one that is cut, more than of any that is not."""
+    """Characters of a size's text; a cut text counts as longer than any whole text."""
     found = len(str(size))
     return found if found <= LONGEST_TEXT else found + written(size)
 
 
 def as_symbol(size: Size) -> Symbol | None:
-    """The symbol that a size is, when it is nothing more."""
+    """The symbol, if a size is one symbol; else None."""
     found = as_multiple(size)
     return found[1] if found is not None and found[0] == 1 else None
 
 
 def as_multiple(size: Size) -> tuple[int, Symbol] | None:
-    """The factor and the symbol of a size that is a symbol, or a multiple of one."""
+    """Factor and symbol, if a size is a multiple of one symbol; else None."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         coefficient, atoms = size.terms[0]
         if coefficient > 0 and len(atoms) == 1 and isinstance(atoms[0], Symbol):
@@ -392,7 +385,7 @@ def operation(kind: str, a: Size, b: Size) -> Dim:
 
 
 def single(size: Size) -> Operation | None:
-    """The operation that a size is, when it is nothing more."""
+    """The operation, if a size is one operation; else None."""
     if isinstance(size, Dim) and len(size.terms) == 1:
         coefficient, atoms = size.terms[0]
         if coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Operation):
@@ -467,7 +460,7 @@ def _is_related(atom: Operation) -> bool:
 
 
 def _related(rest: Size, coefficient: int, atom: Operation) -> tuple[float, float]:
-    """Bounds of ``rest + coefficient * atom`` by what the atom is of, which may cancel.
+    """Bounds of ``rest + coefficient * atom`` by the atom's operands, which may cancel.
 
     ``n - max(n - 1, 0)`` is the smaller one of 1 and n; twice ``n - n//2`` is n, or n + 1.
     """

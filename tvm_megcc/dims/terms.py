@@ -1,6 +1,6 @@
 """Polynomials as coefficients by the factors of their terms; a constant's term has no factors.
 
-A factor is anything with a text, by which the factors of a term stand in order.
+A factor is any object with a text; the factors of a term are sorted by it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def divided(a: Terms, divisor: Terms) -> tuple[Terms, Terms]:
 
 
 def in_order(terms: Iterable[Factors]) -> list[Factors]:
-    """Powers first, the constant last, as one writes them."""
+    """Terms in the order of writing: powers first, the constant last."""
     return sorted(terms, key=lambda factors: (-len(factors), tuple(map(str, factors))))
 
 

@@ -1,7 +1,7 @@
 """Buckets of axes -> buckets of symbolic dims: checked, clipped to the dims' bounds, counted.
 
-Enters: a function's parameters and what a dispatcher said of their axes. Leaves: for each symbolic
-dim its intervals in order.
+Enters: a function's parameters and a dispatcher's buckets of their axes. Leaves: the intervals of
+each symbolic dim in order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tvm_megcc.dims import Size, Symbol, as_multiple
 from tvm_megcc.dispatch.plan import Interval
 from tvm_megcc.errors import InputError
 
-#: Variants that are compiled without being asked for more.
+#: Default limit of the number of variants.
 MAX_BUCKETS = 256
 
 
@@ -56,7 +56,7 @@ def by_symbol(
 
 
 def check_count(found: Mapping[Symbol, Sequence[Interval]], max_buckets: int) -> int:
-    """How many variants these intervals make.
+    """The number of variants for these intervals.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def check_count(found: Mapping[Symbol, Sequence[Interval]], max_buckets: int) ->
 
 
 def _symbol(name: str, dims: Sequence[Size], axis: int) -> tuple[int, Symbol]:
-    """The symbol of an axis, and how many times it the axis is."""
+    """Factor and symbol of an axis whose dim is a multiple of a symbol."""
     if not -len(dims) <= axis < len(dims):
         raise InputError(f"dispatch: '{name}' has {len(dims)} axes and no axis {axis}")
     found = as_multiple(dims[axis])

@@ -1,8 +1,8 @@
-"""The usual case of dims that meet: a function for inputs whose dims that meet are all equal.
+"""A further function for the usual case of broadcast dims: all are equal, and nothing is copied.
 
 Before: ``z = stretched_size(n, m)``, and ``x: [n, 3]`` and ``y: [m, 3]`` are copied to ``[z, 3]``.
-After, in a further function: ``z`` is ``n``, and a ``match_cast`` says that ``y`` is ``[n, 3]``.
-The package has both, weights and kernels once; where the casts do not hold, the VM takes the first.
+After, in the other function: ``z`` is ``n``, and a ``match_cast`` checks that ``y`` is ``[n, 3]``.
+The package has both, weights and kernels once. If a cast fails, the VM takes the first function.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from tvm_megcc.relax_tools.shape_exprs import (
     variables_of,
 )
 from tvm_megcc.relax_tools.stretching import copied, copy, parts_of
+from tvm_megcc.shapes.builder import cast_dim
 
 
 def with_equal_dims(
     mod: tvm.IRModule, functions: Sequence[str]
 ) -> tuple[tvm.IRModule, dict[str, str]]:
-    """The module with a function for equal dims beside each of `functions` in which dims meet.
+    """Add a function for equal dims beside each of `functions` in which dims broadcast.
 
     Returns
     -------
     IRModule, dict
-        The second has the further function of each that has one, by name.
+        The module, and the added functions' names by those of the functions beside them.
     """
     made: dict[str, str] = {}
     for name in functions:
@@ -55,7 +56,7 @@ def with_equal_dims(
 def _equal(
     mod: tvm.IRModule, name: str
 ) -> tuple[relax.Function, dict[relax.GlobalVar, tirx.PrimFunc]] | None:
-    """The function for equal dims, and what it calls that the module has not; None without one."""
+    """The function for equal dims and the copies that it calls; None where no dims broadcast."""
     func = copy_with_new_vars(mod[name])
     dims = symbols_of(mod[name])
     settled = _Settled.of(mod, func, dims, called_by(mod, [name]))
@@ -72,7 +73,7 @@ def _equal(
 
 
 def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> relax.Function:
-    """The function with these in place of dims that it no longer defines."""
+    """The function with these values for dims that it no longer defines."""
     if not values:
         return func
     # TVM knows no dims but those of parameters.
@@ -86,14 +87,14 @@ def _bound(func: relax.Function, values: Mapping[tirx.Var, tvm.ir.Expr]) -> rela
 
 @dataclass(slots=True)
 class _Settled:
-    """The dims that are known with the inputs' shapes, those that met among them."""
+    """The dims that follow from the inputs' shapes, broadcast dims among them."""
 
-    #: Of the function: what it says of its dims.
+    #: The function's bounds of its dims.
     dims: Symbols
     names: set[str]
     #: Whether a copy follows from them.
     some: bool = False
-    #: What a dim that met is where the dims that it comes from are equal.
+    #: A broadcast dim -> its size where the dims that it comes from are equal.
     values: dict[str, Size] = field(default_factory=dict)
 
     @classmethod
@@ -129,7 +130,7 @@ class _Settled:
         return all(s.name in self.names for size in sizes for s in symbols(size))
 
     def add(self, name: str, *parts: tvm.ir.Expr) -> None:
-        """A dim that met, where its parts are known."""
+        """Add a broadcast dim, if its parts are known."""
         sizes = []
         for part in parts:
             size = size_of(part, self.dims)
@@ -142,19 +143,19 @@ class _Settled:
 
 
 def _beside(size: Size) -> Size:
-    """The dim that another one has met, where it has become that size."""
+    """The other operand's dim, of a dim that was broadcast to `size`."""
     return (stretched_from(size) or (0, size))[1]
 
 
 def _never(pair: tuple[Size, Size]) -> bool:
-    """Whether a dim is never the one that it has met: ``min(n, 1)`` is not 2."""
+    """Whether a dim never equals the other operand's dim: ``min(n, 1)`` is not 2."""
     have, size = pair
     return compare("eq", have, _beside(size)) == 0
 
 
 @mutator
 class _Copies(PyExprMutator):
-    """A copy becomes a cast, and dims that are settled are defined nowhere any more."""
+    """Turn copies into casts, and drop the definitions of settled dims."""
 
     def __init__(self, mod: tvm.IRModule, func: relax.Function, settled: _Settled) -> None:
         super().__init__(mod)
@@ -175,7 +176,7 @@ class _Copies(PyExprMutator):
         if value is None or not self.settled.knows(self._sizes(binding.var)):
             super().visit_var_binding_(binding)
             return
-        # What is 1 or another dim is just that one, but for what is always 1, or never that one.
+        # A dim is the other operand's, except where it is always 1, or never the other's.
         have_dims, new_dims = (self._sizes(v) for v in (value, binding.var))
         dims: list[Size] = []
         copies: dict[int, Size] = {}
@@ -186,7 +187,7 @@ class _Copies(PyExprMutator):
             elif _never((have, size)):
                 copies[k] = size
             dims.append(have if k in copies else wanted)
-        ty = relax.TensorType([_checking(prim_of(d, self.variables)) for d in dims],
+        ty = relax.TensorType([cast_dim(prim_of(d, self.variables)) for d in dims],
                               binding.var.ty.dtype)  # fmt: skip
         result = self.builder_.match_cast(self.visit_expr(value), ty, binding.var.name)
         if copies:
@@ -198,7 +199,7 @@ class _Copies(PyExprMutator):
 
 @mutator
 class _Checks(PyExprMutator):
-    """A cast to what a settled dim is defines nothing, and is left out where it is no other."""
+    """Let casts to settled dims define none, and drop casts to the same shape."""
 
     def __init__(self, mod: tvm.IRModule, dims: Symbols) -> None:
         super().__init__(mod)
@@ -210,13 +211,8 @@ class _Checks(PyExprMutator):
             return
         value = self.visit_expr(binding.value)
         if sizes_of(value.ty.shape, self.dims) != sizes_of(binding.ty.shape, self.dims):
-            ty = relax.TensorType(list(map(_checking, binding.ty.shape.values)), binding.ty.dtype)
+            ty = relax.TensorType(list(map(cast_dim, binding.ty.shape.values)), binding.ty.dtype)
             value = self.builder_.match_cast(value, ty, binding.var.name)
         elif not isinstance(value, relax.Var):  # a weight
             value = self.builder_.emit(value, binding.var.name)
         self.set_var_remap(binding.var, value)
-
-
-def _checking(dim: tvm.ir.Expr) -> tvm.ir.Expr:
-    """The dim as a ``match_cast`` has it that defines none: a variable alone would be defined."""
-    return tirx.Mul(dim, tirx.IntImm("int64", 1)) if isinstance(dim, tvm.ir.Var) else dim

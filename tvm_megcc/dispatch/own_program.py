@@ -1,9 +1,8 @@
-"""Whether a function has a program of its own for some sizes of its dims.
+"""Whether a function can be compiled for some sizes of its dims.
 
-Importing a model with sizes looks at each of them. Sizes that are put in afterwards may leave a
-window nothing to stand in, or ask a cast for what it never is; and of tensors without elements TVM
-compiles no windows and no means. The function with open dims serves such sizes: it has the answer,
-or ends in a status.
+Importing a model with sizes checks each of them. Sizes that are put in afterwards may leave a
+window no place, or break a cast; and TVM compiles no windows and no means of tensors without
+elements. The function with dynamic dims serves such sizes: it has the answer, or ends in a status.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols, multiples_of, symbols_of
 #: Dims by name: a size, or a symbol with its bounds.
 Dims = Mapping[str, Symbol | int]
 
-#: Operators of TVM's that are not compiled of tensors without elements.
+#: Operators that TVM does not compile for tensors without elements.
 _WITH_ELEMENTS = ("relax.nn.", "relax.image.", "relax.mean", "relax.variance", "relax.std")
 
 
@@ -71,7 +70,7 @@ def _bindings(func: relax.Function) -> Iterator[relax.Binding]:
 
 
 def _known(func: relax.Function, given: Dims) -> Symbols:
-    """What is known of the function's dims, with these sizes and bounds."""
+    """The function's dims by name, with these sizes and bounds put in."""
     found: dict[str, Symbol | Size] = {**symbols_of(func), **given}
     for name, multiple in multiples_of(func).items():
         if multiple.of.name in given:

@@ -1,4 +1,4 @@
-"""What a dispatched function says to the compiler: its functions, and for which sizes each is.
+"""The plan of a dispatched function: its variants, and the sizes that each serves.
 
 The function attribute ``tvm_megcc.dispatch`` is JSON: ``{"variants": [{"function": name, "ranges":
 {dim: [low, high or null]}}, ...], "fallback": name or null}``. Ranges are half-open; variants are
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ATTRIBUTE = "tvm_megcc.dispatch"
 
-#: (first, first that is too large); None where there is no end.
+#: Half-open: (first, one past the last); None where there is no end.
 Interval = tuple[int, int | None]
 Ranges = dict[str, Interval]
 
@@ -61,7 +61,7 @@ def _text(item: tuple[str, Interval]) -> str:
 
 
 def plan_of(mod: tvm.IRModule, function: str) -> DispatchPlan | None:
-    """How `function` of a module is dispatched; None when it is not."""
+    """The plan of `function` of a module; None if it is not dispatched."""
     attrs = mod[function].attrs
     if not attrs or ATTRIBUTE not in attrs:
         return None

@@ -9,8 +9,8 @@ Before: ``main(data: R.Tensor((n, 4)))``. After::
           else:     gv = main_any(data)
         return match_cast(gv, the type that main had)
 
-The module runs in ``relax.VirtualMachine`` as it is. For the package compiler ``main`` says in an
-attribute what the conditionals say (`tvm_megcc.dispatch.plan`).
+The module runs in ``relax.VirtualMachine``. For the package compiler ``main`` has the conditionals
+as an attribute, too (`tvm_megcc.dispatch.plan`).
 
 Source: TVM's RFC 4118 "graph dispatch" (seed), which was written for Relay.
 """
@@ -279,7 +279,7 @@ def _clone(
 
 
 class _Conditionals:
-    """Builds the function that looks at the sizes and calls the clone for them."""
+    """Builds the function that tests the sizes and calls the clone for them."""
 
     def __init__(
         self,
@@ -341,9 +341,7 @@ class _Conditionals:
         return relax.If(relax.prim_value(condition), _sequence(then), _sequence(other))
 
     def _rest(self) -> relax.Expr:
-        if self.plan.fallback is not None:
-            return self._call(self.plan.fallback)
-        return self._call(self.plan.variants[0][0])
+        return self._call(self.plan.fallback or self.plan.variants[0][0])
 
     def _call(self, name: str) -> relax.Expr:
         """A call of a clone, its arguments cast to what it takes."""
@@ -365,7 +363,6 @@ class _Conditionals:
             cast = relax.Var(param.name, relax.TensorType(shape, param.ty.dtype))
             bindings.append(relax.MatchCast(cast, param, cast.ty))
             args.append(cast)
-        result = relax.Var("result", None)
         call = self.builder.normalize(relax.Call(target, args))
         result = relax.Var("result", call.ty)
         bindings.append(relax.VarBinding(result, call))

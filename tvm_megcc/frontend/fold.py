@@ -18,7 +18,7 @@ from onnx.reference import ReferenceEvaluator
 
 from .. import ops
 from ..ops.common import stock
-from ..ops.common.arithmetic import MAX_GENERATED
+from ..shapes.arithmetic import MAX_GENERATED
 from . import mapped
 from .rules import result_types
 from .values import attributes, type_of

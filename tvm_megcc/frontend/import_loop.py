@@ -26,16 +26,16 @@ from ..dims import Size, Undecided, written
 from ..errors import MegccError, UnsupportedError
 from ..ops import Context, Inputs
 from ..ops.common import stock
-from ..ops.common.agree import agreed, disagreement, fitting
-from ..ops.common.arithmetic import dims_array
 from ..ops.common.context import expr_dtype
 from ..ops.common.defined import rule_of
-from ..ops.common.of_shape import OfShape
-from ..ops.common.shapes import NoAxis
-from ..ops.common.sizes import SizeArray
+from ..ops.common.stock import OfShape
 from ..ops.common.stored import restored
-from ..ops.common.stretched import LONG, named
 from ..ops.refused import REFUSED
+from ..shapes.arithmetic import dims_array
+from ..shapes.axes import NoAxis
+from ..shapes.broadcast import LONG, named
+from ..shapes.constraints import mismatch, require, unify
+from ..shapes.sizes import SizeArray
 from . import (
     fold,
     function_nodes,
@@ -152,7 +152,7 @@ class Walk(Importer):
         """The node's results, computed by the graph that replaces it."""
         rule = rule_of(node.domain, node.op_type)
         if rule is not None:
-            values = fitting(self.context(node), rule, values, attributes(node))
+            values = require(self.context(node), rule, values, attributes(node))
         floats = [n for n, v in zip(node.input, values, strict=True) if n and _holds_floats(v)]
         found = self.expanded(body, values, [*floats, *filter(None, node.output)])
         # A result is absent where a node is missing a converter, which is reported later.
@@ -237,12 +237,12 @@ class Walk(Importer):
         attrs = attributes(node)
         carried = self._carried(ctx, own, values)
         if own is not None:
-            values = agreed(ctx, own.contract, values, attrs)
+            values = unify(ctx, own.contract, values, attrs)
         inputs = Inputs(ctx, values, lambda i: self.expr(values[i]))
         if own is not None:
             own.refuse_several(ctx, inputs)
             results = own.convert(ctx, inputs, attrs)
-            if text := disagreement(ctx, own.contract, values, attrs):
+            if text := mismatch(ctx, own.contract, values, attrs):
                 raise ctx.ill_typed(text)
         elif stock.has(node.domain, node.op_type):
             results = stock.convert(ctx, inputs, attrs)

@@ -58,7 +58,7 @@ def bind_inputs(
 
 
 def check_names(shapes: Mapping[str, Sequence[GivenDim]], names: Sequence[str]) -> None:
-    """Raise where a shape is given for what is no input."""
+    """Refuse a shape for a name that is no input."""
     for name in shapes:
         if name not in names:
             known = ", ".join(f"'{n}'" for n in names)
@@ -72,7 +72,7 @@ def bind(
 ) -> tuple[InputInfo, ...]:
     """Inputs of these dtypes and dims by name, with the user's dims; errors as of `bind_inputs`.
 
-    `known` are dims that the model itself gives bounds.
+    `known` are dims with bounds in the model itself.
     """
     check_names(shapes, list(declared))
     dims = {name: list(of_model) for name, (_, of_model) in declared.items()}
@@ -95,7 +95,7 @@ def bind(
 
 
 def _check_patterns(patterns: Sequence[str], ports: Sequence[onnx.ValueInfoProto]) -> None:
-    """Raise where no dim has a name that fits a pattern."""
+    """Refuse a pattern that fits no dim's name."""
     dims = [dim for port in ports for dim in port.type.tensor_type.shape.dim]
     names = list(dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param))
     for pattern in patterns:
@@ -134,22 +134,22 @@ def _anonymous(name: str, axis: int) -> str:
 
 @dataclass(slots=True)
 class _Given:
-    """What is said of the dims of all inputs."""
+    """Bounds, sizes and multiples of the dims of all inputs, from the model and the user."""
 
     bounds: dict[str, Symbol]
-    #: Dims of the model by name that are sizes, or have other names.
+    #: The model's names of dims -> the size or the name that the user gives.
     fixed: dict[str, Dim] = field(default_factory=dict)
     #: Dims that are multiples, by their text.
     multiples: dict[Dim, Multiple] = field(default_factory=dict)
 
     def declared(self, dim: Dim) -> None:
-        """A dim that the model itself calls a multiple, as ``torch.export`` does."""
+        """Note a dim that is a multiple in the model itself, as ``torch.export`` writes it."""
         found = read(dim) if isinstance(dim, str) else None
         if isinstance(found, Multiple) and str(found) == dim:
             self.multiples[dim] = found
 
     def merged(self, name: str, dims: list[Dim], given: Sequence[GivenDim]) -> list[Dim]:
-        """The dims that the model gives an input, with what the user says of them."""
+        """The dims of an input: the model's, replaced or bounded by the user's."""
         if not dims and all(size == 1 for size in given):
             return dims  # a scalar in an array of one element, as ONNX Runtime takes it
         if len(given) != len(dims):
@@ -195,7 +195,7 @@ class _Given:
         return want
 
     def _bounded(self, name: str, axis: int, dim: Dim, want: Symbol) -> Dim:
-        """The name of a dim that gets bounds."""
+        """Give a dim bounds; its name, or its size if it is fixed."""
         _check_bounds(name, axis, want)
         high = want.high
         if isinstance(dim, int):
@@ -210,7 +210,7 @@ class _Given:
         return label
 
     def _multiple(self, name: str, axis: int, dim: Dim, want: Multiple) -> str:
-        """The text of a dim that is a multiple, of which the symbol gets bounds."""
+        """Give the symbol of a multiple bounds; the multiple's text."""
         _check_bounds(name, axis, want.of)
         found = want if want.of.name else want.named(f"{dim}_by_{want.factor}")
         if want.of != Symbol(want.of.name):
@@ -219,7 +219,7 @@ class _Given:
         return str(found)
 
     def resolved(self, dim: Dim) -> Dim:
-        """What a dim is in the end."""
+        """The dim after all names are resolved: a size, a name, or the text of a multiple."""
         found = _resolve(dim, self.fixed)
         multiple = self.multiples.get(found)
         if multiple is None:
@@ -236,13 +236,16 @@ class _Given:
         return str(multiple)
 
     def _base(self, name: str) -> Dim:
-        """What a symbol is in the end; the dim that is a multiple of it may have its name."""
+        """The dim for a symbol after all names are resolved.
+
+        A multiple of a symbol may have the symbol's own name, which then stays.
+        """
         found = _resolve(name, self.fixed)
         multiple = self.multiples.get(found)
         return name if multiple is not None and multiple.of.name == name else found
 
     def resolved_bounds(self) -> dict[str, Symbol]:
-        """Bounds by the names that the dims have in the end, of those that are still symbolic."""
+        """Bounds of the dims that stay symbolic, by their final names."""
         resolved: dict[str, Symbol] = {}
         for label, found in self.bounds.items():
             dim = self._base(label)

@@ -13,7 +13,7 @@ from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.shape_exprs import Symbols
 
 from ..ops.common.context import expr_dtype
-from ..ops.common.sizes import SizeArray
+from ..shapes.sizes import SizeArray
 
 #: Texts of errors that only tell something to those who know TVM or Python.
 _OF_TVM = re.compile(

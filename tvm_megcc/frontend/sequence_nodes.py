@@ -19,7 +19,7 @@ from ..dims import is_static
 from ..errors import InputError, UnsupportedError
 from ..ops import Context
 from ..ops.common.context import IllTypedError
-from ..ops.common.shapes import normal_axis
+from ..shapes.axes import normal_axis
 from .function_nodes import Body
 from .sequences import ABSENT, Absent, Rows, TensorList, Value, refuse
 from .state import Importer, Scope

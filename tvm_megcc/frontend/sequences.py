@@ -16,7 +16,7 @@ import onnx
 from tvm import relax
 
 from ..errors import InputError, UnsupportedError
-from ..ops.common.sizes import SizeArray
+from ..shapes.sizes import SizeArray
 from .values import Array, label
 
 

@@ -21,8 +21,8 @@ from tvm_megcc.relax_tools.exprs import shape_of
 from ..dims import Multiple, Size, Symbol
 from ..ops import Context
 from ..ops.common.context import constant, expr_dtype
-from ..ops.common.sizes import Real, SizeArray
 from ..ops.common.stored import held, storage
+from ..shapes.sizes import Real, SizeArray
 from . import function_nodes
 from .sequences import Value
 from .values import HALVES, Array, label, type_of
@@ -83,15 +83,15 @@ class Importer(ABC):
         """The place of a node, for its conversion."""
         return Context(
             self.builder,
-            self.opsets.get(node.domain, 1),
             node.op_type,
             label(node),
             tuple(node.output),
             self.variables,
             self.symbols,
             self.functions,
-            self.stored,
             self.met,
+            self.opsets.get(node.domain, 1),
+            self.stored,
             tuple(self.ranks.get(name) for name in node.output),
         )
 
@@ -109,8 +109,8 @@ class Importer(ABC):
     def place(self, name: str) -> Context:
         """Where something is computed that is no node."""
         return Context(
-            self.builder, 1, name, name, (), self.variables, self.symbols, self.functions,
-            self.stored,
+            self.builder, name, name, (), self.variables, self.symbols, self.functions,
+            stored=self.stored,
         )  # fmt: skip
 
     def emit(self, expr: relax.Expr) -> relax.Var:

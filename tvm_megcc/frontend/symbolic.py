@@ -1,12 +1,11 @@
-"""Shape arithmetic on symbolic dims: nodes whose operands are arrays of sizes are evaluated here.
+"""Evaluate nodes whose operands are arrays of sizes: shape arithmetic on symbolic dims.
 
 Enters: a node and its operands, known arrays and at least one `SizeArray`. Leaves: its results, or
-None where the node computes something that no size can express. What ``Shape`` of a tensor gives
-thus reaches Reshape, Expand, ... as dims of a Relax shape, and no tensor is computed for it.
+None where no size can express them. So the result of ``Shape`` reaches Reshape, Expand, ... as dims
+of a Relax shape, and no tensor is computed for it.
 
-What an operator does with sizes its class in `tvm_megcc.ops` says (`OnnxOp.on_sizes`, `moves`).
-Operators that only move elements are evaluated by onnx's reference implementation on the elements'
-numbers.
+The operator's class in `tvm_megcc.ops` computes (`OnnxOp.on_sizes`). Operators that only permute or
+copy elements (`moves`) are evaluated by onnx's reference implementation on the elements' numbers.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import onnx
 
 from .. import ops
 from ..dims import Undecided
-from ..ops.common.arithmetic import Array, Attrs, Known, dtype_of, items_of
-from ..ops.common.sizes import Item, NotShapes, Real, SizeArray, size_array
+from ..shapes.arithmetic import Array, Attrs, Known, dtype_of, items_of
+from ..shapes.sizes import Item, NotShapes, Real, SizeArray, size_array
 from . import fold
 
 
@@ -38,7 +37,7 @@ def evaluate(
             return [op.on_sizes(operands, attrs)]
         return _moved(node, operands, op.moves, opsets) if op.only_moves(attrs) else None
     except (NotShapes, Undecided, ArithmeticError, LookupError, ValueError):
-        return None  # operands that do not fit, too, of which the converter says what is wrong
+        return None  # also for operands that do not fit: the converter has the message
 
 
 def _moved(

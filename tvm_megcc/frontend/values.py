@@ -19,7 +19,7 @@ from tvm_megcc.relax_tools.shape_exprs import Symbols
 from ..dims import Size, bounds
 from ..errors import UnsupportedError
 from ..ops.common.context import expr_dtype
-from ..ops.common.sizes import SizeArray
+from ..shapes.sizes import SizeArray
 from . import mapped
 
 Array = npt.NDArray[Any]

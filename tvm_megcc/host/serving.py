@@ -1,6 +1,6 @@
 """The program of a package that serves given sizes: the VM's choice, made from the manifest.
 
-Enters: an entry of the manifest's ``per_arch`` and the sizes of the dynamic dims. Leaves: the number
+Enters: an entry of the manifest's ``per_arch`` and sizes of the dynamic dims. Leaves: the number
 of the program and its facts.
 """
 

@@ -48,7 +48,7 @@ class _Checking(relax.PyExprMutator):
         if rewrite is not None:
             what = f"{op_name(value).removeprefix('relax.')} '{binding.var.name}'"
             call = super().visit_call_(value)
-            ctx = Context(self.builder_, 0, "", what, (), self._variables, self._symbols)
+            ctx = Context(self.builder_, "", what, (), self._variables, self._symbols)
             binding = relax.VarBinding(binding.var, rewrite(ctx, call))
         super().visit_var_binding_(binding)
 

@@ -1,8 +1,8 @@
 """The records of a job: what is known of its calls, and what its measured programs add.
 
 Enters: programs with their runs. Leaves: records in the job's file, and the costs of candidates.
-A call of dynamic sizes is recorded with the sizes that it was measured at, as its cost means nothing
-at others: each set of inputs counts as much as another one, whatever it takes.
+A call of dynamic sizes is recorded with the sizes of its measurement, as its cost means nothing at
+others. Each set of inputs counts as much as another one, whatever it takes.
 """
 
 from __future__ import annotations

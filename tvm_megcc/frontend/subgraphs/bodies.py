@@ -15,8 +15,9 @@ from tvm_megcc.relax_tools.shape_exprs import prim_of
 
 from ...dims import Size, Symbol, is_static, symbols
 from ...errors import UnsupportedError
-from ...ops.common.context import cast_dim, expr_dtype
-from ...ops.common.sizes import SizeArray
+from ...ops.common.context import expr_dtype
+from ...shapes.builder import cast_dim
+from ...shapes.sizes import SizeArray
 from ..sequences import Value
 from ..state import Importer
 from ..values import identifier

@@ -19,7 +19,7 @@ from tvm import relax
 from ...dims import Size, ceildiv, maximum
 from ...ops import Context
 from ...ops.common.context import expr_dtype
-from ...ops.common.sizes import Real, SizeArray, size_array
+from ...shapes.sizes import Real, SizeArray, size_array
 from .. import mapped
 from ..sequences import Value
 from ..values import dtype_of

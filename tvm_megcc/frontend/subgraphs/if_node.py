@@ -14,9 +14,9 @@ from tvm_megcc.relax_tools import control_flow
 from ...dims import Size
 from ...errors import InputError, UnsupportedError
 from ...ops import Context
-from ...ops.common.arithmetic import equal
 from ...ops.common.context import IllTypedError
-from ...ops.common.sizes import SizeArray
+from ...shapes.arithmetic import equal
+from ...shapes.sizes import SizeArray
 from ..sequences import Form, Value, flat, shaped, words
 from ..state import Importer, Scope
 from ..values import attributes, label

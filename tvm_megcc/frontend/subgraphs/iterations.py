@@ -14,10 +14,10 @@ from tvm_megcc.relax_tools import control_flow
 from ...dims import Size, maximum
 from ...errors import UnsupportedError
 from ...ops import Context
-from ...ops.common.arithmetic import size as whole_size
 from ...ops.common.context import expr_dtype
-from ...ops.common.data_sizes import sizes_from
-from ...ops.common.sizes import SizeArray
+from ...shapes.arithmetic import size as whole_size
+from ...shapes.read_from_data import sizes_from
+from ...shapes.sizes import SizeArray
 from ..sequences import Value
 from ..state import Importer
 from ..values import dtype_of as dtype_of_value

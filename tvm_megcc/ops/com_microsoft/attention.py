@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
 from ..common.attention import appended, attended, heads, masked_scores
 
 

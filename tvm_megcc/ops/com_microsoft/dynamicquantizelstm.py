@@ -12,8 +12,8 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.composite import Composite
 from ..common.quantised import by_its_range
 from ..common.recurrent import Cell, Expr, directions_of
@@ -65,11 +65,11 @@ class _Layer(LSTM):
         rows = ctx.agreeing(rows, [ctx.shape(rows)[0], weight.values.shape[0]], "its weight")
         return weight.times(ctx, _reached(ctx, inputs, rows))
 
-    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
+    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int, steps: Size) -> Cell:
         weight = _Weight.of(inputs, 2, 10, d, "its recurrent weight")
         turned = inputs.need(2, "its recurrent weight").transpose(0, 2, 1)
         like = inputs.replaced(2, turned)
-        cell = super()._cell(ctx, like, attrs, d)
+        cell = super()._cell(ctx, like, attrs, d, steps)
         given = {f.name: getattr(cell, f.name) for f in fields(Cell)}
         return _QuantisedCell(**given, weight=weight)
 

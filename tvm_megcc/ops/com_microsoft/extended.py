@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import Labels, Shape, convolution
 from .. import Attrs, Context, Inputs, OnnxOp, Result, find
 from ..common.activations import activate
-from ..common.agree import Labels, Shape, convolution
 from ..common.moved import channels_first, channels_last
 from ..common.rows import row
 

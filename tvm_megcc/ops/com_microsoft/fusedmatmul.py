@@ -5,8 +5,8 @@ from __future__ import annotations
 from tvm import relax
 
 from ...dims import Size
+from ...shapes.constraints import Labels, Shape, matmul
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape, matmul
 
 
 class FusedMatMul(OnnxOp):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import last_dims
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import last_dims
 from ..common.rows import row
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from ...dims import Size, maximum
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
 from ..common.attention import LOWEST, attended, heads, masked, scores
 from ..common.context import expr_dtype
 from ..common.normed import simple

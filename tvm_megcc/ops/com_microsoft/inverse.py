@@ -9,7 +9,8 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.matrices import find_pivot, local, squares
+from ..common.matrices import find_pivot, squares
+from ..common.scratch import local
 
 
 class Inverse(OnnxOp):

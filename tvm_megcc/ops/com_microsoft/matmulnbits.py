@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import Labels, Shape
 from ..common.composite import Composite
 from ..common.dequantised import dequantised
 

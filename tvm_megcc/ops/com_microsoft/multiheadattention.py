@@ -7,8 +7,8 @@ from math import prod
 
 from tvm import relax
 
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.attention import appended, attended, heads, masked_scores
 
 

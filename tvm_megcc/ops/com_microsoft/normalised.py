@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 from tvm import relax
 
+from ...shapes.constraints import BROADCAST, WHOLE, Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import STRETCHED, WHOLE, Labels, Shape
 from ..common.indexing import rows_inside
 from ..common.normed import EPSILON, layer, simple, summed, total
 
@@ -57,7 +57,7 @@ class EmbedLayerNormalization(OnnxOp):
             **dict.fromkeys((2, 3, 4), [None, "size"]),
             **dict.fromkeys((5, 6), ["size"]),
             7: ids,
-            8: [(STRETCHED, "batch"), "words"],
+            8: [(BROADCAST, "batch"), "words"],
         }
         return [list(own.get(k, [])) for k in range(len(shapes))]
 

@@ -6,11 +6,11 @@ from collections.abc import Hashable
 
 from tvm import relax
 
+from ...shapes.constraints import BROADCAST, EXACTLY, WHOLE, Labels, Shape, matmul, numbered
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import EXACTLY, STRETCHED, WHOLE, Labels, Shape, matmul, numbered
 from ..common.composite import Composite
+from ..common.operands import reshaped
 from ..common.quantised import by_its_range, centred, requantise, scaled, shaped
-from ..common.shapes import reshaped
 
 
 class DynamicQuantizeMatMul(Composite):
@@ -62,10 +62,10 @@ class QGemm(Composite):
         labels[0] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         labels[3] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
         for k in (4, 5):
-            last = [(EXACTLY, 1)] * (len(shapes[k] or ()) - 1) + [(STRETCHED, "n")]
+            last = [(EXACTLY, 1)] * (len(shapes[k] or ()) - 1) + [(BROADCAST, "n")]
             labels[k] = last if shapes[k] else []
         if len(shapes) > 6:
-            last = [(STRETCHED, "m"), (STRETCHED, "n")]
+            last = [(BROADCAST, "m"), (BROADCAST, "n")]
             labels[6] = last[2 - len(shapes[6] or ()) :]
         return labels
 

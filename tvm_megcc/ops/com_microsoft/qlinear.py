@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from tvm import relax
 
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape, broadcast
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.activations import leaky
-from ..common.agree import Labels, Shape, broadcast
 from ..common.composite import Composite
 from ..common.quantised import quantised, real
 from ..common.rows import row
-from ..common.shapes import normal_axis
 from ..onnx.concat import joined
 
 

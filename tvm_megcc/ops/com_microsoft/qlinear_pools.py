@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
-from ...dims import fixed, is_static
+from ...dims import fixed, is_static, product
 from .. import Attrs, Context, Inputs, Result
 from ..common.composite import Composite
-from ..common.context import volume
 from ..common.moved import channels_first, channels_last
+from ..common.operands import reshaped
 from ..common.quantised import centred, real, requantise, saturate
-from ..common.shapes import reshaped
 from ..onnx.pooling import AveragePool
 
 
@@ -56,7 +55,7 @@ class QLinearGlobalAveragePool(Composite):
         first = 1 if attrs.get("channels_last", 0) else 2
         axes = list(range(first, first + rank - 2))
         total = ctx.emit(op.sum(centred(ctx, inputs, 0, 2, []), axes, keepdims=True))
-        pixels = volume([inputs.shape(0)[a] for a in axes])
+        pixels = product([inputs.shape(0)[a] for a in axes])
         scale, size = inputs.known(1), inputs.known(3)
         if scale is not None and size is not None and is_static([pixels]) and pixels != 0:
             per = size.reshape(()).astype(np.float32) * np.float32(fixed(pixels))

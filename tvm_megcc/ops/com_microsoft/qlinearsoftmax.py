@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ...dims import product
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, Result
 from ..common.composite import Composite
-from ..common.context import volume
+from ..common.operands import reshaped
 from ..common.quantised import saturate
-from ..common.shapes import normal_axis, reshaped
 
 
 class QLinearSoftmax(Composite):
@@ -26,7 +27,7 @@ class QLinearSoftmax(Composite):
         axis = normal_axis(attrs.get("axis", -1), len(shape))
         data = inputs[0]
         if opset < 13:
-            data = ctx.reshape(data, [volume(shape[:axis]), volume(shape[axis:])])
+            data = ctx.reshape(data, [product(shape[:axis]), product(shape[axis:])])
             axis = 1
         known = self._known(ctx, inputs, data, axis)
         result = ctx.emit(self._given(ctx, inputs, data, axis) if known is None else known)

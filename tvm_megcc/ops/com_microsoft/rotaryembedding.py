@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 from tvm import relax
 
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.attention import heads, joined
 from ..common.rotary import rotated, table
 

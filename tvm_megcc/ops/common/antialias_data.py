@@ -15,7 +15,9 @@ from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
 from .context import Context, expr_dtype
+from .moved import on_last_axis
 from .resample import Options
+from .scratch import local
 from .weighted import weighted
 
 Expr: TypeAlias = relax.Expr
@@ -53,13 +55,7 @@ def filtered(
     if not finite:
         return weighted(ctx, data, axis, matrix)
     matrix = ctx.emit(op.permute_dims(op.astype(matrix, expr_dtype(data)), [1, 0]))
-    rank = len(ctx.shape(data))
-    order = [a for a in range(rank) if a != axis] + [axis]
-    moved = data if axis == rank - 1 else ctx.emit(op.permute_dims(data, order))
-    result = ctx.emit(op.matmul(moved, matrix))
-    if axis == rank - 1:
-        return result
-    return ctx.emit(op.permute_dims(result, [order.index(a) for a in range(rank)]))
+    return on_last_axis(ctx, data, axis, lambda x: ctx.emit(op.matmul(x, matrix)))
 
 
 def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
@@ -67,8 +63,8 @@ def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
     radius, value = _FILTERS[options.mode](options)
     with IRBuilder() as builder, T.seq_scope():
         where, scale, last, weight = (T.buffer_proxy(v) for v in (*ins, out))
-        shrink, total, one = (_local("float64") for _ in range(3))
-        reach, index = (_local("int64") for _ in range(2))
+        shrink, total, one = (local("float64") for _ in range(3))
+        reach, index = (local("int64") for _ in range(2))
         shrink[0] = tirx.min(tirx.Cast("float64", scale[0]), tirx.const(1, "float64"))
         # The first element lies so many before the place, and as many and one more are behind it.
         reach[0] = -tirx.Cast("int64", tirx.floor(tirx.const(-radius, "float64") / shrink[0])) - 1
@@ -117,7 +113,3 @@ def _cubic(options: Options) -> tuple[int, Callable[[Any], Any]]:
 
 
 _FILTERS = {"linear": _linear, "cubic": _cubic}
-
-
-def _local(dtype: str) -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))

@@ -13,7 +13,7 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size
-from .agree import agreed, broadcast, disagreement
+from ...shapes.constraints import broadcast, mismatch, unify
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 
@@ -36,7 +36,7 @@ def joined(ctx: Context, x: relax.Expr) -> relax.Expr:
 def scores(
     ctx: Context, q: relax.Expr, k: relax.Expr, scale: float, *masks: relax.Expr | None
 ) -> relax.Expr:
-    """What the softmax is taken of; a scale of 0 stands for that by the size of a head."""
+    """``q @ k`` scaled, plus the masks; a scale of 0 is the default, by the size of a head."""
     op, dtype = relax.op, expr_dtype(q)
     factor = scale or 1 / sqrt(ctx.static(ctx.shape(q)[3:])[0])
     turned = ctx.emit(op.permute_dims(k, [0, 1, 3, 2]))
@@ -71,11 +71,11 @@ def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.
         return found
     rule = broadcast(whole=0)
     for mask in there:
-        if disagreement(ctx, rule, [found, mask], {}):
+        if mismatch(ctx, rule, [found, mask], {}):
             dims, wanted = (", ".join(map(str, ctx.shape(x))) for x in (mask, found))
             raise ctx.ill_typed(f"a mask of [{dims}] does not fit scores of [{wanted}]")
-    # What one of them says of its dims holds for all.
-    scored, *there = agreed(ctx, rule, [found, *there], {})
+    # A dim that is known of one operand is known of all.
+    scored, *there = unify(ctx, rule, [found, *there], {})
     total = reduce(lambda a, b: ctx.emit(relax.op.add(a, b)), there)
     return ctx.cast(relax.op.add(scored, total), ctx.shape(found))
 
@@ -115,14 +115,14 @@ def causal(
     return _filter(ctx, ctx.reshape(ctx.emit(seen), [1, 1, queries, keys]), LOWEST, dtype)
 
 
-#: What hides a key completely.
+#: Added to a score, it hides the key completely.
 LOWEST = float(np.finfo(np.float32).min)
 
 
 def padding(
     ctx: Context, mask: relax.Expr, batch: Size, keys: Size, value: float, dtype: str
 ) -> relax.Expr:
-    """A mask of integers as what is added.
+    """A mask of integers as numbers to add to the scores.
 
     1 is for keys that count: ``[batch, keys]`` or ``[batch, queries, keys]``; or the ends of the
     keys that count, ``[batch]``; or their ends and then their starts, ``[2 * batch]``.

@@ -15,24 +15,25 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
+from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
-#: What a kernel below is given: the dims, a mask of the axes, whether they are good, the result.
+#: Arguments of a kernel below: dims, a mask of the axes, whether they are valid, the result.
 _Body = Callable[[Any, Any, Any, Any], None]
 
 
 def halves(
     ctx: Context, axes: Expr, dims: Sequence[Size], none_is_all: bool
 ) -> tuple[list[Size], list[Size]]:
-    """What stays of each dim where the axes are reduced, and what goes: one of both is 1."""
+    """Split each dim into a kept and a reduced factor, of which one is 1."""
     rank, count = len(dims), ctx.shape(axes)[0]
 
     def body(own: Any, mask: Any, good: Any, out: Any) -> None:
         if none_is_all and not isinstance(count, int):
-            named = _local()
+            named = local()
             named[0] = _int(0)
             for k in range(rank):
                 named[0] = named[0] + mask[k]
@@ -52,9 +53,9 @@ def halves(
 
 
 def dropped(ctx: Context, data: Expr, axes: Expr, dims: Sequence[Size], ones: bool = False) -> Expr:
-    """``data`` under those of the dims that are not named, in order.
+    """``data`` reshaped to the dims whose axes are not listed, in order.
 
-    With ``ones`` the dims that are named have to be 1.
+    With ``ones`` the listed dims have to be 1.
     """
     (count,) = ctx.static_shape(axes)
     left = len(dims) - count
@@ -62,7 +63,7 @@ def dropped(ctx: Context, data: Expr, axes: Expr, dims: Sequence[Size], ones: bo
         raise ctx.ill_typed(f"{count} axes of a tensor of rank {len(dims)}")
 
     def body(own: Any, mask: Any, good: Any, out: Any) -> None:
-        following = _local()
+        following = local()
         following[0] = _int(0)
         if ones:
             for k in range(len(dims)):
@@ -85,12 +86,12 @@ def dropped(ctx: Context, data: Expr, axes: Expr, dims: Sequence[Size], ones: bo
 
 
 def widened(ctx: Context, axes: Expr, dims: Sequence[Size]) -> list[Size]:
-    """The dims with a 1 at each axis of the result that is named."""
+    """The dims with a 1 inserted at each listed axis of the result."""
     (count,) = ctx.static_shape(axes)
     rank = len(dims) + count
 
     def body(own: Any, mask: Any, good: Any, out: Any) -> None:
-        following = _local()
+        following = local()
         following[0] = _int(0)
         for k in range(rank):
             out[k] = tirx.if_then_else(good[0] != 0, _int(1), _int(-1))
@@ -111,7 +112,7 @@ def around(ctx: Context, axis: Expr, dims: Sequence[Size]) -> Expr:
     rank = len(dims)
 
     def body(own: Any, mask: Any, good: Any, out: Any) -> None:
-        where = _local()
+        where = local()
         where[0] = _int(0)
         for k in range(3):
             out[k] = tirx.if_then_else(good[0] != 0, _int(1), _int(-1))
@@ -138,7 +139,8 @@ def _planned(
         with IRBuilder() as builder, T.seq_scope():
             named, lengths = (T.buffer_proxy(v) for v in ins)
             result = T.buffer_proxy(outs[0])
-            mask, good, at = _local(rank), _local(), _local()
+            mask = local(size=max(rank, 1))
+            good, at = local(), local()
             good[0] = _int(1)
             for k in range(rank):
                 mask[k] = _int(0)
@@ -172,7 +174,3 @@ def _highs(dims: Sequence[Size]) -> list[Size | None]:
 
 def _int(value: int) -> tirx.IntImm:
     return tirx.IntImm("int64", value)
-
-
-def _local(size: int = 1) -> Any:
-    return T.buffer_proxy(T.alloc_buffer((max(size, 1),), "int64", scope="local"))

@@ -1,4 +1,4 @@
-"""What normalisations by a mean begin with."""
+"""Mean, variance, and values less their mean, for normalisations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Centred(NamedTuple):
 
 
 def centred(ctx: Context, x: relax.Expr, axes: list[int]) -> Centred:
-    """Of two means, which kernels of the library add up in runs: TVM's own is one long sum."""
+    """By two means, which the library's kernels sum in runs: TVM's variance is one long sum."""
     mean = ctx.emit(relax.op.mean(x, axes, True))
     value = ctx.emit(relax.op.subtract(x, mean))
     variance = ctx.emit(relax.op.mean(relax.op.multiply(value, value), axes, True))

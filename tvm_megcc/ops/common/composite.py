@@ -17,9 +17,9 @@ from .operator import OnnxOp, Result
 
 
 class Composite(OnnxOp):
-    """The node is a call of a function of the module whose body is what `expand` emits.
+    """The node is a call of a function of the module whose body `expand` emits.
 
-    Quantised operators are, so that a pass can take them for integer kernels.
+    Quantised operators are composite, so that a pass can match them to integer kernels.
     """
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Composite(OnnxOp):
     def _function(
         self, inner: Context, inputs: Inputs, attrs: Attrs, params: Mapping[int, relax.Var]
     ) -> tuple[relax.Function, list[relax.Expr]]:
-        """The function, and its results in its own terms."""
+        """The function, and the expressions of its results inside of it."""
         error: Exception | None = None
         results: list[relax.Expr] = []
         with inner.builder.function("made", list(params.values())):

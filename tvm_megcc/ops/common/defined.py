@@ -1,4 +1,4 @@
-"""Which dims agree of operators that ONNX defines by simpler ones.
+"""Dims that are equal in operators that ONNX defines by simpler operators.
 
 Their definitions broadcast here and there what the operators' texts ask to be equal.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ...dims import Size
-from .agree import EXACTLY, Labels, Rule, Shape
+from ...shapes.constraints import EXACTLY, Labels, Rule, Shape
 from .context import Attrs
 
 
 def rule_of(domain: str, op: str) -> Rule | None:
-    """The labels of an operator that only its definition computes; None where it has none."""
+    """The labels of an operator that is computed by its definition; None without labels."""
     return _RULES.get(op) if domain in ("", "ai.onnx") else None
 
 
 def _rows(shapes: list[Shape | None], *labels: list[Hashable]) -> Labels:
-    """The labels of the operands that have just so many axes; nothing of the others."""
+    """The labels of each operand whose rank is the number of its labels; none for others."""
     rows = [*labels, *([] for _ in shapes[len(labels) :])]
     return [
         row if shape is not None and len(shape) == len(row) else []
@@ -33,7 +33,7 @@ def _losses(shapes: list[Shape | None], attrs: Attrs) -> Labels:
 
 
 def _of_heads(size: Size | None, heads: int | None, others: int | None) -> Hashable:
-    """What so many heads are long if some others are as long as `size` together."""
+    """A label: the length of so many heads, where `others` heads are `size` long together."""
     if size is None or not heads or not others:
         return None
     return EXACTLY, size // others * heads

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from tvm import relax
 
-from .agree import broadcast
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import broadcast
 from .context import Attrs, Context
 from .inputs import Inputs
 from .operator import OnnxOp, Result
-from .shapes import normal_axis
 
 
 class Binary(OnnxOp):

@@ -20,7 +20,9 @@ from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
 from .context import Context
+from .moved import on_last_axis
 from .resample import Axis, Options, positions
+from .scratch import local
 
 #: Bits of a weight's fraction.
 BITS = 22
@@ -32,7 +34,7 @@ op = relax.op
 def resampled(
     ctx: Context, data: relax.Expr, axis: int, weights: relax.Expr, dtype: str
 ) -> relax.Expr:
-    """``int32`` data of which an axis is brought to as many elements as `weights` has columns.
+    """``int32`` data with an axis resampled to as many elements as `weights` has columns.
 
     Parameters
     ----------
@@ -41,17 +43,15 @@ def resampled(
     dtype : str
         The 8-bit type whose limits the results keep to.
     """
-    rank = len(ctx.shape(data))
-    order = [a for a in range(rank) if a != axis] + [axis]
-    moved = data if axis == rank - 1 else ctx.emit(op.permute_dims(data, order))
-    total = ctx.emit(op.matmul(moved, weights, out_dtype="int32"))
-    total = ctx.emit(op.add(total, ctx.const(1 << (BITS - 1), "int32")))
-    total = ctx.emit(op.right_shift(total, ctx.const(BITS, "int32")))
     limits = np.iinfo(dtype)
-    total = ctx.emit(op.clip(total, int(limits.min), int(limits.max)))
-    if axis == rank - 1:
-        return total
-    return ctx.emit(op.permute_dims(total, [order.index(a) for a in range(rank)]))
+
+    def total(x: relax.Expr) -> relax.Expr:
+        found = ctx.emit(op.matmul(x, weights, out_dtype="int32"))
+        found = ctx.emit(op.add(found, ctx.const(1 << (BITS - 1), "int32")))
+        found = ctx.emit(op.right_shift(found, ctx.const(BITS, "int32")))
+        return ctx.emit(op.clip(found, int(limits.min), int(limits.max)))
+
+    return on_last_axis(ctx, data, axis, total)
 
 
 def table(axis: Axis, options: Options) -> npt.NDArray[np.int32]:
@@ -74,7 +74,7 @@ def table(axis: Axis, options: Options) -> npt.NDArray[np.int32]:
         total = _summed(f32(0), weights)
         row = np.zeros(size, f32)
         row[index[inside]] = weights[inside]
-        # The elements at the border stand for what lies outside.
+        # Elements at the border get the weights of those outside.
         row[0] = _summed(row[0], weights[index < 0])
         row[-1] = _summed(row[-1], weights[index >= size])
         share = row * (f32(1) / total if total else f32(1)) * f32(1 << BITS)
@@ -140,8 +140,8 @@ def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
     zero, half, one = (tirx.const(v, "float32") for v in (0, 0.5, 1))
     with IRBuilder() as builder, T.seq_scope():
         where, scale, sizes, weight = (T.buffer_proxy(v) for v in (*ins, out))
-        step, support, shrink, center, total, x = (_local("float32") for _ in range(6))
-        first, last, index = (_local("int64") for _ in range(3))
+        step, support, shrink, center, total, x = (local("float32") for _ in range(6))
+        first, last, index = (local("int64") for _ in range(3))
         step[0] = one / scale[0]
         support[0] = tirx.const(radius, "float32") * tirx.max(step[0], one)
         shrink[0] = tirx.if_then_else(step[0] >= one, one / step[0], one)
@@ -152,7 +152,7 @@ def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
             total[0] = zero
             with T.serial(0, room) as i:
                 weight[o, i] = zero
-            # Elements of the input, then what its first one and its last one stand for.
+            # Elements of the input, then those before its first and behind its last one.
             for part in range(3):
                 with T.serial(0, last[0] - first[0]) as k:
                     index[0] = first[0] + k
@@ -197,7 +197,3 @@ def _filter(options: Options) -> tuple[int, Callable[[Any], Any]]:
         return tirx.if_then_else(x < 1, near, tirx.if_then_else(x < 2, far, number(0)))
 
     return 2, cubic
-
-
-def _local(dtype: str) -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))

@@ -77,10 +77,10 @@ def _factor(length: int) -> int | None:
 
 
 def _rotations(steps: np.ndarray, length: int, inverse: bool) -> np.ndarray:
-    """``[..., 2, 2]``: what a pair is multiplied by to turn by so many n-th parts of a circle."""
+    """``[..., 2, 2]``: matrices that turn a pair by so many n-th parts of a circle."""
     turns = np.mod(steps, length) * (2 * np.pi / length)
     cos, sin = np.cos(turns), np.sin(turns) * (1 if inverse else -1)
-    # A quarter of a circle, where rounding leaves what should be 0.
+    # At quarters of a circle rounding leaves small numbers instead of 0.
     cos[np.abs(cos) < 1e-15] = 0
     sin[np.abs(sin) < 1e-15] = 0
     return np.stack([np.stack([cos, sin], -1), np.stack([-sin, cos], -1)], -2)

@@ -1,8 +1,8 @@
-"""Reading and writing at places that data says, by one rule for every operator.
+"""Reading and writing at indices from data, by one rule for every operator.
 
 A negative index counts from the end, once. Where ONNX calls an index outside of its axis an error
-the run ends before (`checked`). So writing takes its indices as they are: it is for checked ones
-only. Reading takes the nearest place there is, whatever the indices are.
+the run ends before (`checked`). So writing is only for checked
+indices. Reading takes the nearest place inside the axis, for any index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...dims import Size, is_static
 from .context import Context, Known
 from .inputs import Inputs
 
-#: What a reduction makes of the present value and the update.
+#: A reduction: the present value and the update -> the new value.
 Update = Callable[[Any, Any], Any]
 UPDATES: dict[str, Update] = {
     "none": lambda old, new: new,
@@ -119,10 +119,7 @@ def all_of(ctx: Context, holds: relax.Expr) -> relax.Expr:
 def in_bounds(ctx: Context, values: relax.Expr, low: int, high: Size) -> relax.Expr:
     """Whether all of some numbers are in ``[low, high]``, and none is NaN: one ``bool``."""
     dtype = str(values.ty.dtype)
-    if isinstance(high, int):
-        limit = ctx.const(high, dtype)
-    else:
-        limit = ctx.reshape(ctx.sizes([high], dtype), [])
+    limit = ctx.size(high, dtype)
     floating = "float" in dtype  # its extremes may leave out NaN
     most, least = (values, values) if floating else (relax.op.max(values), relax.op.min(values))
     above = ctx.emit(relax.op.greater_equal(ctx.emit(least), ctx.const(low, dtype)))
@@ -136,11 +133,7 @@ def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:
     dtype = str(indices.ty.dtype)
     if dtype.startswith("uint"):
         return indices
-    if isinstance(size, int):
-        whole = ctx.const(size, dtype)
-    else:
-        whole = ctx.reshape(ctx.sizes([size], dtype), [])
-    wrapped = ctx.emit(relax.op.add(indices, whole))
+    wrapped = ctx.emit(relax.op.add(indices, ctx.size(size, dtype)))
     below = ctx.emit(relax.op.less(indices, ctx.const(0, dtype)))
     return ctx.emit(relax.op.where(below, wrapped, indices))
 
@@ -151,7 +144,7 @@ def from_front(ctx: Context, indices: relax.Expr, size: Size) -> relax.Expr:
 def rows(
     ctx: Context, inputs: Inputs, axis: int, *, data: relax.Expr, index: int = 1
 ) -> relax.Expr:
-    """What the data has at these indices of an axis."""
+    """The elements or rows of the data at these indices of an axis."""
     data, indices = checked(ctx, inputs, [axis], data=data, index=index)
     known = inputs.known(index)
     if known is None or np.any(known < 0):
@@ -185,7 +178,7 @@ def read_elements(data: te.Tensor, indices: te.Tensor, axis: int) -> te.Tensor:
 
 
 def read_blocks(data: te.Tensor, indices: te.Tensor, batch: int) -> te.Tensor:
-    """GatherND: for each row of indices what the data has there, behind `batch` common axes."""
+    """GatherND: the block of data at each row of indices, behind `batch` common axes."""
     leading, count = list(indices.shape[:-1]), int(indices.shape[-1])
     first = batch + count
 
@@ -198,7 +191,7 @@ def read_blocks(data: te.Tensor, indices: te.Tensor, batch: int) -> te.Tensor:
 
 
 def _nearest(index: Any, size: Any) -> Any:
-    """The place that an index means, or the nearest one to it."""
+    """The place of an index, or the nearest place inside the axis."""
     place, size = _wrapped(index, size)
     last = size - tirx.const(1, "int64")
     return tirx.max(tirx.min(place, last), tirx.const(0, "int64"))
@@ -229,7 +222,7 @@ def write_elements(
 def write_blocks(
     data: te.Tensor, indices: te.Tensor, updates: te.Tensor, reduction: str
 ) -> te.Tensor:
-    """ScatterND: the data with each block of updates where its row of indices, checked, says."""
+    """ScatterND: the data with each block of updates at its (checked) row of indices."""
     count = int(indices.shape[-1])
 
     def body(source: Any, index: Any, update: Any, out: Any) -> None:
@@ -253,7 +246,7 @@ def _written(
     body: Callable[[Any, Any, Any, Any], None],
     name: str,
 ) -> te.Tensor:
-    """A copy of the data, then what `body` writes to it, in order."""
+    """A copy of the data, to which `body` then writes in order."""
 
     def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
         with IRBuilder() as builder, T.seq_scope():

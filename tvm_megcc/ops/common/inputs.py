@@ -1,4 +1,4 @@
-"""A node's operands: expressions, numbers and sizes that are known, or sizes that are read."""
+"""`Inputs`: a node's operands as expressions, known numbers, or sizes that are known or read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, is_static
+from ...shapes.known_elements import elements, picked
+from ...shapes.read_from_data import sizes_from
+from ...shapes.sizes import Real, SizeArray
 from .context import Context, Known, expr_dtype
-from .data_sizes import sizes_from
-from .elements import elements, picked
-from .sizes import Real, SizeArray
 
 _ARRAYS = (np.ndarray, SizeArray)
 
@@ -47,7 +47,7 @@ class Inputs(Sequence[Any]):
     def inside(self, ctx: Context, params: Mapping[int, relax.Expr]) -> Inputs:
         """The operands as a function sees them that gets them as parameters, by their index.
 
-        What is known of them is known there, too.
+        Known operands are known there, too.
         """
         values = [params.get(i, v) if isinstance(v, relax.Expr) else v
                   for i, v in enumerate(self._values)]  # fmt: skip
@@ -68,7 +68,7 @@ class Inputs(Sequence[Any]):
         return (self[i] for i in range(len(self)))
 
     def replaced(self, index: int, value: relax.Expr) -> Inputs:
-        """The operands with another one in the place of one."""
+        """The operands with operand `index` replaced."""
         values = [value if k == index else v for k, v in enumerate(self._values)]
         return Inputs(self._ctx, values, self._materialise)
 
@@ -130,11 +130,11 @@ class Inputs(Sequence[Any]):
         return short and self.dtype(index) in ("int32", "int64")
 
     def is_computed(self, index: int) -> bool:
-        """Whether an operand is there and no constant: data, or the shapes, say what it holds."""
+        """Whether an operand is present and no constant: it depends on data or on the shapes."""
         return self.has(index) and self.known(index) is None
 
     def need_few(self, index: int) -> None:
-        """Refuse an operand that has more elements, one for each dim of a result, than dims go."""
+        """Refuse a computed operand of more elements than a tensor has dims (`MOST_READ`)."""
         (count,) = self._ctx.static(self.shape(index)) or (1,)
         if count > MOST_READ:
             raise self._ctx.unsupported(
@@ -144,7 +144,7 @@ class Inputs(Sequence[Any]):
             )
 
     def _read_unknown(self, index: int, low: int) -> list[Any]:
-        """The elements of a few integers; those that are not known are read."""
+        """The elements of a short vector; unknown ones are read at run time."""
         self.need_few(index)
         known: list[Any] = list(elements(self._ctx, self[index]))
         open_ones = [k for k, value in enumerate(known) if value is None]

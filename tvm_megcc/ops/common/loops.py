@@ -1,7 +1,7 @@
-"""A loop over rows, for converters: what one step does is said once, and the VM repeats it.
+"""A loop over rows, for converters: one step is a function that the VM repeats.
 
 Enters: values whose first dim counts steps, and states. Leaves: the states after the last step, and
-what the steps give, by rows.
+the results of the steps, by rows.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def over_rows(
     ----------
     ctx : Context
     name : str
-        What the loop's functions are called.
+        Name of the loop's functions.
     wholes : sequence of relax.Expr
         ``[steps, ...]``, of equal length, at least one.
     states : sequence of relax.Expr
         They keep their types from step to step.
     step : callable
-        It may use what stands around the node.
+        It may use values from outside of the loop.
     backwards : bool
         Whether the first step has the last rows.
     """
@@ -56,7 +56,7 @@ def over_rows(
         with inner.builder.dataflow():
             cut = 1 + len(states)
             after, made = step(inner, params[0], params[1:cut], params[cut:])
-            # A parameter as it is, too, is a result of the block.
+            # A parameter that is returned unchanged is a result of the block, too.
             results = [inner.emit_output(e) for e in (*after, *made)]
         inner.builder.emit_func_output(relax.Tuple(results))
     types = [

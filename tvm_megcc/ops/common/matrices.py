@@ -1,4 +1,4 @@
-"""Batches of square matrices: what elimination with pivots needs."""
+"""Batches of square matrices, and the choice of pivots for elimination."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size
-from .context import Context, volume
+from ...dims import Size, product
+from .context import Context
 from .inputs import Inputs
 
 
@@ -16,12 +16,7 @@ def squares(ctx: Context, inputs: Inputs) -> tuple[relax.Expr, list[Size], Size]
     """The first operand as ``[count, size, size]``, its leading dims, and the size."""
     *batch, rows, columns = inputs.shape(0)
     data = ctx.cast(inputs[0], [*batch, rows, rows]) if rows != columns else inputs[0]
-    return ctx.reshape(data, [volume(batch), rows, rows]), batch, rows
-
-
-def local(dtype: str) -> Any:
-    """A variable of a kernel, as a buffer of one element."""
-    return T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
+    return ctx.reshape(data, [product(batch), rows, rows]), batch, rows
 
 
 def find_pivot(a: Any, k: Any, size: Any, best: Any, value: Any, pivot: Any, dtype: str) -> None:

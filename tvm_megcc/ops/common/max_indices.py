@@ -1,4 +1,4 @@
-"""Where the maxima of MaxPool's windows stand, as its output Indices says."""
+"""Positions of the maxima of MaxPool's windows: its output Indices."""
 
 from __future__ import annotations
 

@@ -6,22 +6,22 @@ from collections.abc import Hashable
 
 from tvm import relax
 
-from .agree import STRETCHED, WHOLE, Labels, Shape
+from ...shapes.constraints import BROADCAST, WHOLE, Labels, Shape
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 
-#: The ``epsilon`` of an operator that says none.
+#: Default of the attribute ``epsilon``.
 EPSILON = 1e-12
 
 
 def summed(shapes: list[Shape | None], attrs: Attrs) -> Labels:
-    """Labels of a sum of operands 0 and 1: those before the last two dims of 1 are stretched."""
+    """Labels of a sum of operands 0 and 1: axes before the last two broadcast."""
 
     def row(kind: str, shape: Shape) -> list[Hashable]:
         before = [(kind, len(shape) - axis) for axis in range(len(shape) - 2)]
         return [*before, *["row", "size"][-len(shape) :]]
 
-    kinds = [WHOLE] + [STRETCHED] * (len(shapes) - 1)
+    kinds = [WHOLE] + [BROADCAST] * (len(shapes) - 1)
     return [row(kind, shape) if shape else [] for kind, shape in zip(kinds, shapes, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""What every operator of this folder is: a converter, and facts that the importer asks for."""
+"""`OnnxOp`, the base class of operators: a converter, and facts for the importer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, ClassVar, TypeAlias
 from tvm import relax
 
 from ...dims import is_static
-from .agree import EXACTLY, Labels, Shape
-from .arithmetic import Known
+from ...shapes.arithmetic import Known
+from ...shapes.constraints import EXACTLY, Labels, Shape
+from ...shapes.sizes import NotShapes
 from .context import Attrs, Context
 from .inputs import Inputs
-from .sizes import NotShapes
 
-#: What a converter returns: one expression, or one per output of the node.
+#: A converter's result: one expression, or one per output of the node.
 Result: TypeAlias = relax.Expr | tuple[relax.Expr, ...]
 
 
@@ -29,20 +29,20 @@ class OnnxOp(ABC):
         The operator, as in a model's ``op_type`` and ``domain`` (``ai.onnx`` is ``""``): the name
         of its class, and the domain of the folder that it is in.
     moves : sequence of int
-        The operands whose elements it puts in other places, by what the other operands say: shape
+        The operands whose elements it permutes or copies, as the other operands direct: shape
         arithmetic goes through it.
     carries : sequence of int
-        The operands whose elements reach the results as they are, besides the `moves`: they, and
-        with them the results, may be of a storage type (`tvm_megcc.core.dtypes`).
+        Operands besides the `moves` whose elements reach the results unchanged: they, and with
+        them the results, may be of a storage type (`tvm_megcc.core.dtypes`).
     takes_storage : bool
-        `convert` itself knows what to do with operands of storage types.
+        Whether `convert` handles operands of storage types.
     slow : bool
         onnx's reference implementation loops over elements in Python: only nodes with small
         operands are folded.
     random : bool
         The same operands may give other results: never folded.
     single : mapping of int to str
-        The operands that have one element, and what ONNX calls them.
+        Operands of one element, with ONNX's names for them.
     alike : sequence of sequence of int
         Groups of operands that have one element type, where no schema of ONNX says so.
     flags : sequence of int
@@ -78,14 +78,15 @@ class OnnxOp(ABC):
                 raise ctx.ill_typed(f"its {name} has {prod(shape)} elements, not one")
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        """Labels of each operand's axes: dims with equal labels must be equal (`common.agree`).
+        """Labels of each operand's axes: dims with equal labels must be equal.
 
-        ``shapes`` are those of the operands, None where absent or unknown.
+        ``shapes`` are those of the operands, None where absent or unknown. `shapes.constraints`
+        has the kinds of labels.
         """
         return [[] for _ in shapes]
 
     def contract(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
-        """The `labels`, and what the `single` operands have to be, as far as they have dims."""
+        """The `labels`, and dims of exactly 1 for the `single` operands."""
         found = self.labels(shapes, attrs)
         for index in self.single:
             if index < len(shapes) and shapes[index]:
@@ -97,7 +98,7 @@ class OnnxOp(ABC):
         return bool(self.moves)
 
     def on_sizes(self, operands: Sequence[Any], attrs: Attrs) -> Known:
-        """Result for known operands, some with symbolic sizes (see `common.arithmetic`).
+        """Result for known operands, some with symbolic sizes (see `shapes.arithmetic`).
 
         Raises
         ------

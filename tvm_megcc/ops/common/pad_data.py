@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from tvm import relax, te, tirx
 
 from ...dims import Size
+from ...shapes.read_from_data import sizes_from
 from .context import Context, expr_dtype
-from .data_sizes import sizes_from
 from .inputs import Inputs
 
 Expr: TypeAlias = relax.Expr

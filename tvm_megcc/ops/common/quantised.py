@@ -13,7 +13,7 @@ from tvm_megcc.relax_tools.exprs import constant
 from .activations import clip
 from .context import Context, expr_dtype
 from .inputs import Inputs
-from .shapes import is_zero, reshaped
+from .operands import is_zero, reshaped
 
 Expr: TypeAlias = relax.Expr
 
@@ -76,7 +76,7 @@ def _step(ctx: Context, inputs: Inputs, scale: int, dtype: str) -> tuple[Expr, E
 
 
 def saturated(ctx: Context, x: Expr, low: int, high: int, dtype: str) -> Expr:
-    """A float as an integer within limits. NaN is the lower one, as it is to ONNX Runtime.
+    """A float as an integer within limits. NaN becomes the lower one, as in ONNX Runtime.
 
     Clipping keeps a NaN, and an int32 made of it is the least there is: one more maximum, which C
     compilers vectorise, where a choice between floats becomes a branch.
@@ -150,7 +150,7 @@ def scaled(ctx: Context, total: Expr, factor: Expr, inputs: Inputs, bias: int) -
         raise ctx.ill_typed(f"its bias has {rank} dims, not one")
     *rows, columns = ctx.shape(value)
     (count,) = inputs.shape(bias)
-    # The side that is open is cast: a constant would be put, as it is, in the place of its cast.
+    # The side with the dynamic dim is cast: TVM would replace the cast of a constant by it.
     if isinstance(count, int) and not isinstance(columns, int):
         return relax.op.add(ctx.cast(value, [*rows, count]), inputs[bias])
     return relax.op.add(value, ctx.agreeing(inputs[bias], [columns], "its product"))

@@ -1,4 +1,4 @@
-"""What the operators that draw random numbers have in common (docs/random-numbers.md)."""
+"""Draw random numbers in a model (docs/random-numbers.md): uniform and normal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .context import Attrs, Context
 from .inputs import Inputs
 from .operator import OnnxOp
 
-#: What random numbers may be in: computed in f32, the narrow ones rounded.
+#: Types of random numbers: computed in f32, the narrow ones rounded.
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
@@ -28,7 +28,7 @@ class Random(OnnxOp):
 
 
 def drawn(ctx: Context, attrs: Attrs) -> relax.Var:
-    """What the numbers of the node follow from, ``uint32[4]``: another draw each time."""
+    """The state that a node's numbers are computed from, ``uint32[4]``: a new one each time."""
     seed = None if "seed" not in attrs else _key(attrs["seed"])
     return ctx.emit(draw(ctx.label, ctx.functions.unused("draw"), seed))
 
@@ -46,7 +46,7 @@ def uniform(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> re
 
 
 def between(ctx: Context, attrs: Attrs, shape: Sequence[Size], dtype: str) -> relax.Var:
-    """Numbers from ``low`` to below ``high``, where that is more than ``low``."""
+    """Numbers from ``low`` to below ``high``; ``low`` if both are equal."""
     low, high = float(attrs.get("low", 0.0)), float(attrs.get("high", 1.0))
     if not 0 <= high - low <= float(np.finfo(np.float32).max):
         raise ctx.unsupported(
@@ -92,7 +92,7 @@ def tvm_dtype(ctx: Context, code: int) -> str:
 
 
 def like(ctx: Context, inputs: Inputs, attrs: Attrs) -> tuple[tuple[Size, ...], str]:
-    """Shape and type of what is drawn like an operand, whose elements nobody reads."""
+    """Shape and type for numbers that are drawn like an operand, whose elements are not read."""
     return inputs.shape(0), dtype_of(ctx, attrs, inputs.dtype(0))
 
 
@@ -106,7 +106,7 @@ def _narrowed(ctx: Context, value: relax.Var, dtype: str) -> relax.Var:
 
 
 def _last(low: float, high: float, dtype: str) -> float:
-    """The greatest number below `high`, which rounding would else reach; `low` where they meet."""
+    """The greatest number below `high`, which rounding could reach; `low` if both are equal."""
     kind = np.dtype(dtype)
     first, end, down = (np.asarray(v, np.float32).astype(kind) for v in (low, high, -np.inf))
     return max(float(first), float(np.nextafter(end, down)))

@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN: a few steps are unrolled; many, none, or as many as shapes say, are a loop.
+"""LSTM, GRU and RNN: a few steps are unrolled; many, none, or a dynamic number are a loop.
 
 The projections of all inputs are one ``matmul`` ahead of the steps; a step is one ``matmul`` of the
 state and the gates' arithmetic. Directions, initial states, sequence lengths (known or not),
@@ -15,11 +15,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from tvm import relax
 
-from ...dims import Size, compare
+from ...dims import Size, compare, fixed
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from . import weights
 from .activations import activate, clip
-from .agree import EXACTLY, Labels, Shape
-from .context import Attrs, Context
+from .context import Attrs, Context, expr_dtype
 from .indexing import in_bounds
 from .inputs import Inputs
 from .loops import over_rows
@@ -36,13 +36,17 @@ Activation = Callable[[Context, Expr], Expr]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a step needs of one direction: weights (transposed for ``x @ w``), activations, options.
+    """Weights (transposed for ``x @ w``), activations and options of one direction.
 
     ``recurrent`` is ``[hidden, gates * hidden]``; ``bias`` holds the recurrent biases only where
-    they cannot be added to the projected input ahead of the steps.
+    they cannot be added to the projected input ahead of the steps. ``lengths`` are those of the
+    sequences, where they may be shorter than the data's ``steps``.
     """
 
     ctx: Context
+    steps: Size
+    backward: bool
+    lengths: Expr | None
     hidden: int
     dtype: str
     recurrent: Weight
@@ -83,7 +87,7 @@ def directions_of(attrs: Attrs) -> int:
 
 
 class Recurrent(OnnxOp):
-    """The part that the three layers share; a subclass gives the step."""
+    """Base class of LSTM, GRU and RNN; a subclass has the step."""
 
     slow = True
     gates: ClassVar[int]
@@ -122,7 +126,7 @@ class Recurrent(OnnxOp):
         return [data, *given, *ends][: len(shapes)]
 
     def wanted(self, directions: int, hidden: Size) -> dict[int, list[Size | None]]:
-        """Number of an operand -> its dims, None for those that others say."""
+        """Number of an operand -> its dims, None for dims that any size fits."""
         rows = self.gates * hidden
         return {
             1: [directions, rows, None],
@@ -138,9 +142,10 @@ class Recurrent(OnnxOp):
             if not inputs.has(number):
                 continue
             found = inputs.shape(number)
-            # What None stands for is right whatever it is.
             dims = [b if b is not None else a for a, b in zip(found, wanted, strict=False)]
-            if len(found) != len(wanted) or any(map(_differ, found, dims)):
+            if len(found) != len(wanted) or any(
+                compare("eq", *pair) == 0 for pair in zip(found, dims, strict=False)
+            ):
                 said = ", ".join("any" if d is None else str(d) for d in wanted)
                 raise ctx.ill_typed(
                     f"operand {number} has dims {list(found)}, which must be [{said}] for {hidden} "
@@ -160,20 +165,17 @@ class Recurrent(OnnxOp):
             data, inputs = _with_lengths(ctx, data, inputs, steps)
         sequences, finals = [], []
         for d in range(directions):
-            backward = attrs.get("direction", "forward") == "reverse" or d == 1
-            cell = self._cell(ctx, inputs, attrs, d)
+            cell = self._cell(ctx, inputs, attrs, d, steps)
             start = [self._initial(ctx, inputs, 5 + i, d, batch, batch_first, cell)
                      for i in range(self.states)]  # fmt: skip
             projected = self._projections(ctx, inputs, attrs, data, d, cell)
-            if isinstance(steps, int) and 0 < steps * directions <= UNROLLED:
-                outputs, final = self._unroll(inputs, cell, projected, start, steps, backward)
-            else:
-                outputs, final = self._loop(inputs, cell, projected, start, steps, backward)
+            short = isinstance(steps, int) and 0 < steps * directions <= UNROLLED
+            outputs, final = (self._unroll if short else self._loop)(cell, projected, start)
             sequences.append(outputs)
             finals.append(final)
         return self._results(ctx, sequences, finals, batch_first)
 
-    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int) -> Cell:
+    def _cell(self, ctx: Context, inputs: Inputs, attrs: Attrs, d: int, steps: Size) -> Cell:
         dtype = inputs.dtype(0)
         recurrent = weights.row(ctx, weights.weight(inputs, 2), d)
         hidden = weights.dims(ctx, recurrent)[1]
@@ -189,6 +191,9 @@ class Recurrent(OnnxOp):
             peepholes = weights.expression(ctx, row, dtype)
         return Cell(
             ctx=ctx,
+            steps=steps,
+            backward=attrs.get("direction", "forward") == "reverse" or d == 1,
+            lengths=inputs[4] if _is_masked(inputs, steps) else None,
             hidden=hidden,
             dtype=dtype,
             recurrent=weights.permuted(ctx, recurrent, [1, 0]),
@@ -204,20 +209,14 @@ class Recurrent(OnnxOp):
         names = attrs.get("activations", list(self.default_activations) * (d + 1))
         if len(names) < count * (d + 1):
             raise ctx.ill_typed(f"has {len(names)} activations and {count} for each direction")
-        alphas, betas = (
-            iter(attrs.get("activation_alpha", [])),
-            iter(attrs.get("activation_beta", [])),
-        )
+        lists = {"a": iter(attrs.get("activation_alpha", [])),
+                 "b": iter(attrs.get("activation_beta", []))}  # fmt: skip
         made: dict[tuple[str, tuple[float | None, ...]], Activation] = {}
         found = []
         for name in names[: count * (d + 1)]:
             # Only activations that have a parameter take one from the lists.
             uses = _PARAMETERS.get(name.lower(), "")
-            params = tuple(
-                next(values, None)
-                for letter, values in (("a", alphas), ("b", betas))
-                if letter in uses
-            )
+            params = tuple(next(lists[letter], None) for letter in uses)
             key = (name.lower(), params)
             found.append(made.setdefault(key, _bound(*key)))
         return tuple(found[count * d :])
@@ -256,44 +255,27 @@ class Recurrent(OnnxOp):
         keep = weights.total(ctx, _bias_half(ctx, inputs, d, 0), second, cell.dtype)
         return ctx.emit(relax.op.add(result, weights.expression(ctx, keep, cell.dtype)))
 
-    def _unroll(
-        self,
-        inputs: Inputs,
-        cell: Cell,
-        projected: Expr,
-        states: list[Expr],
-        steps: int,
-        backward: bool,
-    ) -> tuple[Expr, list[Expr]]:
+    def _unroll(self, cell: Cell, projected: Expr, states: list[Expr]) -> tuple[Expr, list[Expr]]:
         """The outputs of all steps, ``[steps, 1, batch, hidden]``, and the last states."""
-        ctx, batch = cell.ctx, cell.ctx.shape(states[0])[0]
-        masked = _is_masked(inputs, steps)
+        ctx, batch, steps = cell.ctx, cell.ctx.shape(states[0])[0], fixed(cell.steps)
         outputs: list[Expr] = [states[0]] * steps
-        for t in range(steps - 1, -1, -1) if backward else range(steps):
+        for t in range(steps - 1, -1, -1) if cell.backward else range(steps):
             row = projected
             if steps > 1:
                 row = sliced(ctx, projected, [(0, t * batch, (t + 1) * batch, 1)])
-            number = ctx.const(t, inputs.dtype(4)) if masked else None
-            outputs[t], states = self._step(inputs, cell, row, states, number)
+            number = None if cell.lengths is None else ctx.const(t, expr_dtype(cell.lengths))
+            outputs[t], states = self._step(cell, row, states, number)
         if not ctx.wants(0):
             return states[0], states
         return _joined(ctx, outputs, 0, [steps, 1, batch, cell.hidden]), states
 
-    def _loop(
-        self,
-        inputs: Inputs,
-        cell: Cell,
-        projected: Expr,
-        states: list[Expr],
-        steps: Size,
-        backward: bool,
-    ) -> tuple[Expr, list[Expr]]:
+    def _loop(self, cell: Cell, projected: Expr, states: list[Expr]) -> tuple[Expr, list[Expr]]:
         """As `_unroll`, for any number of steps."""
-        ctx, batch = cell.ctx, cell.ctx.shape(states[0])[0]
-        masked = _is_masked(inputs, steps)
-        lengths = inputs[4] if masked else None
-        rows = ctx.reshape(projected, [steps, batch, ctx.shape(projected)[1]])
-        last = ctx.sizes([steps - 1], "int64") if masked and backward else None
+        ctx, batch, lengths = cell.ctx, cell.ctx.shape(states[0])[0], cell.lengths
+        rows = ctx.reshape(projected, [cell.steps, batch, ctx.shape(projected)[1]])
+        last = None
+        if lengths is not None and cell.backward:
+            last = ctx.sizes([cell.steps - 1], "int64")
 
         def step(
             inner: Context, number: Expr, before: list[Expr], row: list[Expr]
@@ -301,19 +283,18 @@ class Recurrent(OnnxOp):
             place = None
             if lengths is not None:
                 place = number if last is None else inner.emit(relax.op.subtract(last, number))
-                place = inner.emit(relax.op.astype(place, inputs.dtype(4)))
-            here = replace(cell, ctx=inner)
-            output, after = self._step(inputs, here, row[0], before, place)
+                place = inner.emit(relax.op.astype(place, expr_dtype(lengths)))
+            output, after = self._step(replace(cell, ctx=inner), row[0], before, place)
             return after, [output] if ctx.wants(0) else []
 
-        name = f"{ctx.op.lower()}_{'backward' if backward else 'forward'}"
-        finals, made = over_rows(ctx, name, [rows], states, step, backward)
+        name = f"{ctx.op.lower()}_{'backward' if cell.backward else 'forward'}"
+        finals, made = over_rows(ctx, name, [rows], states, step, cell.backward)
         if not made:
             return finals[0], finals
-        return ctx.reshape(made[0], [steps, 1, batch, cell.hidden]), finals
+        return ctx.reshape(made[0], [cell.steps, 1, batch, cell.hidden]), finals
 
     def _step(
-        self, inputs: Inputs, cell: Cell, row: Expr, states: list[Expr], number: Expr | None
+        self, cell: Cell, row: Expr, states: list[Expr], number: Expr | None
     ) -> tuple[Expr, list[Expr]]:
         """The output and the states of a step; past a sequence's end the state stays.
 
@@ -324,7 +305,7 @@ class Recurrent(OnnxOp):
         if number is None:
             return after[0], after
         batch = ctx.shape(states[0])[0]
-        alive = ctx.reshape(ctx.emit(relax.op.greater(inputs[4], number)), [batch, 1])
+        alive = ctx.reshape(ctx.emit(relax.op.greater(cell.lengths, number)), [batch, 1])
         output = ctx.emit(relax.op.where(alive, after[0], ctx.const(0, cell.dtype)))
         pairs = zip(after, states, strict=True)
         return output, [ctx.emit(relax.op.where(alive, new, old)) for new, old in pairs]
@@ -344,10 +325,6 @@ class Recurrent(OnnxOp):
             state = _joined(ctx, [final[index] for final in finals], 0, [directions, batch, hidden])
             results.append(relax.op.permute_dims(state, [1, 0, 2]) if first else state)
         return tuple(results)
-
-
-def _differ(a: Size, b: Size) -> bool:
-    return compare("eq", a, b) == 0
 
 
 def _with_lengths(ctx: Context, data: Expr, inputs: Inputs, steps: Size) -> tuple[Expr, Inputs]:

@@ -9,15 +9,15 @@ from typing import Any
 from tvm import relax, te
 
 from ...dims import Size
+from ...shapes.axes import normal_axes
 from .axes_data import dropped, halves
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 from .operator import OnnxOp, Result
-from .shapes import normal_axes
 
 
 class Reduction(OnnxOp):
-    """A reduction; a subclass says what is reduced and how in `reduce`.
+    """A reduction; a subclass has the computation, `reduce`.
 
     Axes that are computed at run time split every dim into what stays and what is reduced, one of
     which is 1: the axes of the latter are known.

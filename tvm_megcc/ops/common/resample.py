@@ -20,7 +20,7 @@ f32 = np.float32
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One axis to be resampled: ``size`` elements to ``out``, ``scale`` being what the model says.
+    """One axis to be resampled: ``size`` elements to ``out``, with the model's ``scale``.
 
     ``roi`` is the part of the axis that ``tf_crop_and_resize`` maps to the output, as fractions.
     """
@@ -115,7 +115,7 @@ _COORDINATES: dict[str, Callable[[Floats, f32, Axis], Floats]] = {
 #: f32 of a scale was rounded, a position would be on one side of it or the other.
 NEAR = 1e-6
 
-#: ``simple`` is what Upsample and Resize did before opset 11.
+#: ``simple`` is the rule of Upsample, and of Resize before opset 11.
 _ROUND: dict[str, Callable[[Floats, float], Any]] = {
     "round_prefer_floor": lambda x, scale: np.ceil(x - f32(0.5) - f32(NEAR)),
     "round_prefer_ceil": lambda x, scale: np.floor(x + f32(0.5) + f32(NEAR)),
@@ -154,7 +154,7 @@ def _filtered(
         weights = np.where((index < 0) | (index >= size), 0.0, weights)
     if exclude_outside or shrink != 1.0:
         total = weights.sum(1, keepdims=True)
-        # Far outside nothing has a weight: such elements are what `outside` says.
+        # Far outside no element has a weight: `outside` lists such positions.
         weights = weights / np.where(total == 0, 1.0, total)
     return np.clip(index, 0, size - 1), weights
 

@@ -29,7 +29,7 @@ Number: TypeAlias = float | Expr
 class OpenAxis:
     """One axis to be resampled: ``size`` elements to ``out``.
 
-    ``scale`` is what the model says, None where that is the quotient of the dims; ``roi`` the part
+    ``scale`` is the model's, None where it is the quotient of the dims; ``roi`` the part
     of the axis that ``tf_crop_and_resize`` maps to the output, as fractions.
     """
 
@@ -126,7 +126,7 @@ class _Table:
         return self.ctx.emit(op.where(same, self.ramp, where))
 
     def take(self, data: Expr, index: Expr, axis: int) -> Expr:
-        """Elements of the data; what lies outside is the border's."""
+        """Elements of the data; an index outside takes the element at the border."""
         index = op.minimum(op.maximum(index, self.number(0.0)), self.last)
         return self.ctx.emit(op.take(data, op.astype(index, "int64"), axis, "clip"))
 

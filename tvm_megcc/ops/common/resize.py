@@ -8,13 +8,14 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, fixed, is_static, minimum
+from ...shapes.sizes import divides
 from . import fixed_point
 from . import resample_symbolic as at_run_time
 from .context import Context, expr_dtype
 from .inputs import Inputs
+from .moved import on_last_axis
 from .resample import Axis, Options, Table, outside, taps
 from .resample_symbolic import Number, OpenAxis
-from .sizes import divides
 from .weighted import weighted
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
@@ -116,9 +117,9 @@ def _with_elements(ctx: Context, data: relax.Expr, plan: Plan) -> relax.Expr:
 
 
 def _rounded(ctx: Context, data: relax.Expr, dtype: str) -> relax.Expr:
-    """The nearest integers that the type has, halves away from 0: so it is after every axis.
+    """The nearest integers of the type, halves away from 0, after every axis.
 
-    ONNX Runtime goes from the last axis to the first; what it does not filter it cuts.
+    ONNX Runtime goes from the last axis to the first; without a filter it truncates.
     """
     half, zero = (ctx.const(v, expr_dtype(data)) for v in (0.5, 0))
     up = relax.op.floor(relax.op.add(data, half))
@@ -173,13 +174,13 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
 def _apply(
     ctx: Context, data: relax.Expr, axis: int, table: Table, dtype: str, finite: bool
 ) -> relax.Expr:
-    """The data with an axis resampled; ``finite`` says that it has no infinities and no NaN."""
+    """The data with an axis resampled; ``finite`` data have no infinities and no NaN."""
     (index, weights), rank = table, len(ctx.shape(data))
     count = index.shape[1]
     if count == 1:
         return ctx.emit(relax.op.take(data, ctx.const(index[:, 0], "int64"), axis, "clip"))
     if count >= _MANY_TAPS and finite:
-        return _product(ctx, data, axis, rank, table, fixed(ctx.shape(data)[axis]), dtype)
+        return _product(ctx, data, axis, table, fixed(ctx.shape(data)[axis]), dtype)
     if count >= _MANY_TAPS:
         tables = ctx.const(weights, "float64"), ctx.const(index, "int64")
         return weighted(ctx, data, axis, *tables)
@@ -190,7 +191,7 @@ def _apply(
         weight = weights[:, k].reshape(spread)
         part = relax.op.multiply(part, ctx.const(weight, dtype))
         if not finite and not weight.all():
-            # What has no weight adds nothing: 0 times an infinity or NaN is NaN.
+            # An element without weight is left out: 0 times an infinity or NaN is NaN.
             nothing = ctx.const(weight == 0, "bool")
             part = relax.op.where(nothing, ctx.const(0, dtype), ctx.emit(part))
         total = part if total is None else relax.op.add(total, part)
@@ -198,13 +199,10 @@ def _apply(
 
 
 def _product(
-    ctx: Context, data: relax.Expr, axis: int, rank: int, table: Table, size: int, dtype: str
+    ctx: Context, data: relax.Expr, axis: int, table: Table, size: int, dtype: str
 ) -> relax.Expr:
     index, weights = table
     matrix = np.zeros((size, index.shape[0]))
     np.add.at(matrix, (index, np.arange(index.shape[0])[:, None]), weights)
-    order = [a for a in range(rank) if a != axis] + [axis]
-    back = [order.index(a) for a in range(rank)]
-    moved = data if axis == rank - 1 else ctx.emit(relax.op.permute_dims(data, order))
-    result = ctx.emit(relax.op.matmul(moved, ctx.const(matrix, dtype)))
-    return result if axis == rank - 1 else ctx.emit(relax.op.permute_dims(result, back))
+    factor = ctx.const(matrix, dtype)
+    return on_last_axis(ctx, data, axis, lambda x: ctx.emit(relax.op.matmul(x, factor)))

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 from tvm import relax
 
 from ...dims import Dim, Size
+from ...shapes.known_elements import elements, picked
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
-from .elements import elements, picked
 from .inputs import Inputs
 from .resize import Plan
 
@@ -54,7 +54,7 @@ def plan_by_scales(
 def plan_by_rounded_scales(
     ctx: Context, inputs: Inputs, scales: dict[int, float], plan: Plan
 ) -> Plan:
-    """A plan with known scales of some axes put in of which no fraction gives the sizes.
+    """A plan with known scales for some axes, whose sizes no fraction gives.
 
     A run computes them in f32 and reads them.
     """
@@ -101,7 +101,7 @@ def _open(
     axes: Sequence[int],
     known: Sequence[Any],
 ) -> tuple[list[int], Expr]:
-    """The axes for which an operand has something that is not known, and that."""
+    """The axes whose elements of an operand are unknown, and these elements."""
     rest = [k for k, value in enumerate(known) if value is None]
     return [axes[k] for k in rest], picked(ctx, inputs[index], rest) if rest else inputs[index]
 

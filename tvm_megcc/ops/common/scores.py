@@ -1,4 +1,4 @@
-"""What ai.onnx.ml's models make of scores: transformations, and labels."""
+"""Scores of ai.onnx.ml's models: linear ones, transformations, labels."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def _probit(ctx: Context, x: relax.Expr) -> relax.Expr:
 
 
 def highest(ctx: Context, scores: relax.Expr) -> relax.Expr:
-    """The column of each row's highest score; NaN is that of the first column only.
+    """The column of each row's highest score; a NaN is highest in the first column only.
 
-    So it is where every score is compared by ``>`` with the best one before, as in ONNX Runtime.
+    ONNX Runtime compares every score by ``>`` with the best one before, with this effect.
     """
     dtype, columns = expr_dtype(scores), ctx.static(ctx.shape(scores)[1:])[0]
     instead = np.full(columns, -np.inf, dtype)
@@ -90,7 +90,7 @@ def integer_labels(ctx: Context, attrs: dict[str, object], name: str) -> Sequenc
 
 
 def as_real(ctx: Context, x: relax.Expr) -> relax.Expr:
-    """A matrix of features in f32, or f64 where it is that; a vector is one row."""
+    """A matrix of features in f32, or in f64 if it is f64; a vector is one row."""
     shape = ctx.shape(x)
     if len(shape) == 1:
         x = ctx.reshape(x, [1, *shape])

@@ -15,11 +15,12 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, bounds, is_static
+from ...shapes.axes import normal_axes
+from ...shapes.known_elements import offset_of
+from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .data_sizes import sizes_from
-from .elements import offset_of
 from .inputs import Inputs
-from .shapes import normal_axes
+from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
@@ -30,8 +31,8 @@ _FAR = 1 << 40
 def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
     """Slice in its input form, with at least one operand that is no list of numbers.
 
-    The number of starts may be open, too, or depend on data: then, without axes, as many of the
-    first axes are sliced.
+    The number of starts may be dynamic, too: then, without axes, as many of the first axes are
+    sliced.
     """
     shape = inputs.shape(0)
     count = _count(ctx, inputs)
@@ -63,7 +64,7 @@ def sliced_by_data(ctx: Context, inputs: Inputs) -> Expr:
 
 
 def _count(ctx: Context, inputs: Inputs) -> Size:
-    """How many starts, ends, axes and steps there are: a number, where one of them says it."""
+    """The number of starts, ends, axes and steps, as an int if one operand has a static dim."""
     found: list[Size] = []
     for index in range(1, 5):
         if inputs.has(index):
@@ -81,7 +82,7 @@ def _list(ctx: Context, inputs: Inputs, index: int, count: Size) -> Expr:
 
 
 def _span(ctx: Context, inputs: Inputs) -> int | None:
-    """How many elements there are at most from a start to an end so much behind it, if it is."""
+    """The most elements between a start and an end that is the start plus a constant, else None."""
     steps = inputs.ints(4) if inputs.has(4) else [1]
     if steps is None or len(steps) != 1 or not isinstance(steps[0], int) or steps[0] <= 0:
         return None
@@ -135,7 +136,7 @@ def _kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
     with IRBuilder() as builder, T.seq_scope():
         starts, ends, axes, steps, dims = (T.buffer_proxy(v) for v in ins)
         first, step, count = (T.buffer_proxy(out) for out in outs)
-        good, axis, limit, low, size = (_local() for _ in range(5))
+        good, axis, limit, low, size = (local() for _ in range(5))
         good[0] = one
         for k in range(rank):
             first[k], step[k], count[k] = zero, one, tirx.const(-1, "int64")
@@ -178,7 +179,3 @@ def _from_front(limit: Any, size: Any) -> Any:
 def _between(value: Any, low: Any, high: Any) -> Any:
     low, high = (tirx.const(v, "int64") if isinstance(v, int) else v for v in (low, high))
     return tirx.max(tirx.min(value, high), low)
-
-
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))

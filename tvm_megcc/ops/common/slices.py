@@ -32,9 +32,9 @@ def sliced(
 def taken(
     ctx: Context, data: relax.Expr, axis: int, start: Size, count: Size, step: int = 1
 ) -> relax.Expr:
-    """``count`` elements of an axis from `start` on, which are there: sizes that data says.
+    """``count`` elements of an axis from `start` on, for sizes that are read from data.
 
-    A ``strided_slice`` would be a view at an offset that nobody knows when views get addresses.
+    A ``strided_slice`` would be a view, whose offset is unknown when views get addresses.
     """
     numbers = ctx.emit(relax.op.arange(0, ctx.prim(count), 1, "int64"))
     if step != 1:

@@ -1,11 +1,12 @@
 """TVM's own ONNX converters: for operators without a file here, and for `StockOp`.
 
-An operator of which nothing else is to be said needs no file where TVM's conversion is exact. One
-that says something about its operands, or takes part in shape arithmetic, is a `StockOp`.
+An operator needs no file here if TVM's conversion is exact. A `StockOp` has facts on its operands,
+or takes part in shape arithmetic.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +16,8 @@ from onnx import numpy_helper
 from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
+from ...shapes.arithmetic import Known
+from ...shapes.constraints import Shape
 from .context import Attrs, Context
 from .inputs import Inputs
 from .operator import OnnxOp, Result
@@ -35,10 +38,21 @@ _LEFT_OUT = {"AllClassNMS", "MatMulInteger16", "Constant", "SequenceConstruct", 
 
 
 class StockOp(OnnxOp):
-    """An operator that TVM converts; the file holds what its class says besides."""
+    """An operator that TVM converts; its class has the facts of `OnnxOp`."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         return convert(ctx, inputs, attrs)
+
+
+class OfShape(StockOp):
+    """An operator whose result follows from the dims of its operand alone.
+
+    It is converted only where those dims are known at run time only.
+    """
+
+    @abstractmethod
+    def of_shape(self, shape: Shape, attrs: Attrs) -> Known:
+        """The result for an operand with these dims."""
 
 
 @cache
@@ -70,7 +84,7 @@ def convert(ctx: Context, inputs: Inputs | Sequence[relax.Expr], attrs: Attrs) -
 
 
 def _raw(value: Any) -> Any:
-    """An attribute as TVM's converters expect it: as protobuf has it, but tuples for lists."""
+    """An attribute for TVM's converters: protobuf's types, but tuples for lists."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, np.ndarray):

@@ -6,6 +6,7 @@ is. 4- and 2-bit integers are held as their numbers, 8- and 4-bit floats as thei
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def storage(dtype: str) -> DType | None:
 
 
 def held(array: Array) -> Array:
-    """An array of a storage type as the model holds it, any other as it is."""
+    """An array of a storage type as the model holds it; other arrays are unchanged."""
     row = storage(str(array.dtype))
     if row is None:
         return array
@@ -37,7 +38,7 @@ def held(array: Array) -> Array:
 
 
 def restored(array: Array, row: DType) -> Array:
-    """The array of a storage type that the model holds so."""
+    """`held`, back: the array of a storage type."""
     return array.view(numpy_dtype(row.name)) if row.is_float else array.astype(row.numpy)
 
 
@@ -45,7 +46,7 @@ def restored(array: Array, row: DType) -> Array:
 
 
 def decoded(ctx: Context, x: relax.Expr, row: DType) -> relax.Expr:
-    """The numbers: f32 of a float, the integers themselves."""
+    """Values of a storage type as numbers: f32 for floats, integers unchanged."""
     if not row.is_float:
         return x
     codes = np.arange(1 << row.bits, dtype=np.uint8)
@@ -84,7 +85,7 @@ def encoded(
 
 
 def cast(ctx: Context, inputs: Inputs, to: DType, attrs: Attrs) -> relax.Expr | None:
-    """Operand 0 as Cast converts it; None where no storage type has to do with it."""
+    """Operand 0 as Cast converts it; None where no storage type is involved."""
     source = storage(inputs.dtype(0))
     if source is to and not to.is_float:  # of a float, saturation may change infinities
         return inputs[0]
@@ -96,7 +97,7 @@ def cast(ctx: Context, inputs: Inputs, to: DType, attrs: Attrs) -> relax.Expr | 
 
 
 class _Format:
-    """How the bits of a float mean a number.
+    """The layout of a float's bits.
 
     ``last`` is the code of the greatest number, ``beyond`` that of what is greater, where it does
     not become the last one; ``nan`` that of NaN.
@@ -179,7 +180,7 @@ def _power_code(value: tirx.PrimExpr, saturate: bool, round_mode: str) -> tirx.P
     if round_mode == "up":
         more = fraction > _u32(0)
     elif round_mode == "nearest":
-        # A tie goes up, but for what has the exponent of zero.
+        # A tie goes up, except for subnormal numbers.
         lowest = tirx.Select(exponent > _u32(0), _u32(0x400000), _u32(0x400001))
         more = fraction >= lowest
     else:
@@ -197,7 +198,7 @@ _OPAQUE = 8
 
 
 def unpacked(ctx: Context, param: relax.Var, row: DType) -> relax.Expr:
-    """The elements of a packed input. Only the first of its bytes are there: it has fewer."""
+    """The elements of a packed input, of which only the first bytes are read."""
     each = 8 // row.bits
 
     def one(data: te.Tensor) -> te.Tensor:
@@ -229,9 +230,7 @@ def _pack(x: te.Tensor, bits: int) -> te.Tensor:
 
 def _packing(source: Any, target: Any, bits: int) -> tirx.Stmt:
     each, mask = 8 // bits, tirx.const(2**bits - 1, "uint8")
-    count = tirx.const(1, "int64")
-    for dim in source.shape:
-        count = count * dim
+    count = prod(source.shape, start=tirx.const(1, "int64"))
     with IRBuilder() as builder, T.seq_scope():
         x, y = T.buffer_proxy(source), T.buffer_proxy(target)
         with T.serial(0, (count + (each - 1)) // each) as k:

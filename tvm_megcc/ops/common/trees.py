@@ -1,4 +1,4 @@
-"""Tree ensembles (ai.onnx.ml) as tables that all trees walk at once, one level per step.
+"""Tree ensembles (ai.onnx.ml) as tables: all trees go down one level per step.
 
 A comparison of a feature with a threshold has four outcomes: less, equal, greater, and neither as
 one is NaN. A node is a row of its successor for each of them, so that every mode of comparison, and
@@ -27,7 +27,7 @@ MODES = {
     "BRANCH_NEQ": (True, False, True, True),
 }
 
-#: What is wrong with a tree in which a walk does not end.
+#: The message for a tree with a cycle.
 CYCLE = "has a tree with a node that leads back to itself"
 
 #: For a target that no leaf votes for, in a sum, a minimum and a maximum.
@@ -52,11 +52,11 @@ class Forest:
         return number
 
     def node(self, feature: int, threshold: float) -> int:
-        """Add a node whose successors are to be said by `branch`."""
+        """Add a node; `branch` sets its successors."""
         return self._added(feature, threshold, [])
 
     def branch(self, number: int, mode: str, missing: bool, yes: int, no: int) -> None:
-        """Say where a node leads to."""
+        """Set the successors of a node."""
         less, equal, greater, nan = MODES[mode]
         taken = (less, equal, greater, nan or missing)
         self.successors[number] = [yes if outcome else no for outcome in taken]
@@ -152,7 +152,7 @@ def _outcome(ctx: Context, value: relax.Expr, threshold: relax.Expr) -> relax.Ex
 
 
 def _table(trees: Forest, outputs: int, aggregate: str) -> np.ndarray:
-    """What each node votes for each target."""
+    """``[nodes, targets]``: the vote of each node for each target."""
     joins: dict[str, Callable[[float, float], float]] = {"MIN": min, "MAX": max}
     join: Callable[[float, float], float] = joins.get(aggregate, add)
     table = np.full((len(trees.votes), outputs), _NOTHING[aggregate])

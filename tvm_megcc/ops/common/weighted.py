@@ -1,4 +1,4 @@
-"""Weighted sums along an axis of what may be infinite or no number.
+"""Weighted sums along an axis of data with infinities or NaN.
 
 A product with a matrix would add 0 times every other element, which is NaN for an infinity or NaN.
 """

@@ -1,4 +1,4 @@
-"""Weights brought into another form: when the model is compiled, or, where they are computed, then.
+"""Weights reshaped, permuted or cut: constants at import, computed weights at run time.
 
 Enters and leaves: an array where the operand is known, else a Relax expression.
 """
@@ -69,7 +69,7 @@ def total(ctx: Context, a: Weight, b: Weight, dtype: str) -> Weight:
 
 
 def kept(ctx: Context, value: Weight, mask: npt.NDArray[np.bool_], dtype: str) -> Weight:
-    """The elements that a mask says, zeros for the others."""
+    """The elements where a mask is true, zeros elsewhere."""
     if isinstance(value, np.ndarray):
         return np.where(mask, value, 0)
     return ctx.emit(relax.op.where(ctx.const(mask, "bool"), value, ctx.const(0, dtype)))

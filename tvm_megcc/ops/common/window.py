@@ -57,7 +57,7 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]
 
 
 def check_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> None:
-    """The attributes are about a window of these sizes, which has elements."""
+    """Refuse attributes that do not fit a window of these sizes, and an empty window."""
     rank = len(kernel)
     said = list(attrs.get("kernel_shape", kernel))
     if said != kernel or min(kernel, default=1) < 1:
@@ -106,7 +106,7 @@ def padded_window(
 
 def pooled_sizes(win: Window, dims: tuple[Size, ...], attrs: Attrs) -> tuple[Window, bool]:
     """The window with paddings that make ``ceil_mode`` a plain floor; and whether it grew."""
-    # SAME says the number of windows itself.
+    # SAME defines the number of windows.
     if not attrs.get("ceil_mode", 0) or attrs.get("auto_pad", "").startswith("SAME"):
         return win, False
     after = list(win.after)

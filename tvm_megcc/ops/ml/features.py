@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from tvm import relax
 
+from ...dims import product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 from ..common.indexing import rows
 
 
@@ -20,7 +20,7 @@ class ArrayFeatureExtractor(OnnxOp):
         shape = inputs.shape(0)
         data = ctx.reshape(inputs[0], [1, *shape]) if len(shape) == 1 else inputs[0]
         found = ctx.emit(rows(ctx, inputs, max(len(shape) - 1, 1), data=data))
-        return ctx.reshape(found, [*ctx.shape(data)[:-1], volume(inputs.shape(1))])
+        return ctx.reshape(found, [*ctx.shape(data)[:-1], product(inputs.shape(1))])
 
 
 class Binarizer(OnnxOp):
@@ -52,7 +52,7 @@ class FeatureVectorizer(OnnxOp):
         for k, count in enumerate(wanted):
             shape = inputs.shape(k)
             height = shape[0] if len(shape) > 1 else 1
-            (columns,) = ctx.static([volume(shape[1:] if len(shape) > 1 else shape)])
+            (columns,) = ctx.static([product(shape[1:] if len(shape) > 1 else shape)])
             part = ctx.reshape(ctx.emit(op.astype(inputs[k], "float32")), [height, columns])
             if count is not None and count < columns:
                 part = ctx.emit(op.strided_slice(part, [1], [0], [count], [1]))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, Result
 from ..common.rows import row
-from ..common.shapes import normal_axis
 from ..common.stock import StockOp, convert
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
 from ..common.context import expr_dtype
 from ..common.defaults import EPSILON, f32
 

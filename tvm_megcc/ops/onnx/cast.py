@@ -9,8 +9,8 @@ from onnx import TensorProto
 
 from tvm_megcc.core.dtypes import DType, of_numpy, of_onnx
 
+from ...shapes.arithmetic import Known, converted, dtype_of
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import Known, converted, dtype_of
 from ..common.rows import row
 from ..common.stock import convert
 from ..common.stored import cast

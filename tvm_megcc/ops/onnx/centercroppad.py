@@ -7,8 +7,8 @@ from typing import Any
 from tvm import te, tirx
 
 from ...dims import Size
+from ...shapes.axes import normal_axes
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import normal_axes
 
 
 class CenterCropPad(OnnxOp):

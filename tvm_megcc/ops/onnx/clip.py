@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from tvm import relax
 
+from ...shapes.arithmetic import Known, dtype_of, mapped, maximum, minimum, single
+from ...shapes.sizes import Item, Real
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.activations import clip
-from ..common.arithmetic import Known, dtype_of, mapped, maximum, minimum, single
-from ..common.shapes import scalar
-from ..common.sizes import Item, Real
+from ..common.operands import scalar
 
 _LARGEST = float(np.finfo(np.float32).max)
 #: Of the attributes, until opset 10.

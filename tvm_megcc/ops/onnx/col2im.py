@@ -7,9 +7,8 @@ from typing import Any
 
 from tvm import te, tirx
 
-from ...dims import Size, maximum
+from ...dims import Size, maximum, product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 
 
 class Col2Im(OnnxOp):
@@ -34,8 +33,8 @@ class Col2Im(OnnxOp):
             room = image[i] + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1
             steps.append(maximum(room // strides[i] + 1, 0))
         batch, rows, _ = inputs.shape(0)
-        channels = rows // volume(block)
-        data = ctx.cast(inputs[0], [batch, channels * volume(block), volume(steps)])
+        channels = rows // product(block)
+        data = ctx.cast(inputs[0], [batch, channels * product(block), product(steps)])
         sizes, counts = ctx.prims(block), ctx.prims(steps)
         shape = ctx.prims([batch, channels, *image])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import Labels, Shape
-from ..common.shapes import normal_axis
 from ..common.stock import StockOp
 
 

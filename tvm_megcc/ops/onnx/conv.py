@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...shapes.constraints import convolution
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import convolution
 from ..common.convolution import convolve
-from ..common.shapes import with_bias
+from ..common.operands import with_bias
 from ..common.window import window
 
 

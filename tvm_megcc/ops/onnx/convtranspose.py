@@ -7,11 +7,11 @@ from math import prod
 from tvm import relax
 
 from ...dims import Size, maximum
+from ...shapes.constraints import convolution
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common import weights
-from ..common.agree import convolution
 from ..common.convolution import convolve
-from ..common.shapes import with_bias
+from ..common.operands import with_bias
 from ..common.slices import sliced
 from ..common.weights import Weight
 from ..common.window import Window, check_window

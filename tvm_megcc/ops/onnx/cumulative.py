@@ -11,10 +11,10 @@ from tvm import te
 from tvm_megcc.relax_tools.scans import around as known_parts
 from tvm_megcc.relax_tools.scans import scanned
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.axes_data import around
 from ..common.rows import row
-from ..common.shapes import normal_axis
 
 
 class Cumulative(OnnxOp):

@@ -7,7 +7,7 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import with_bias
+from ..common.operands import with_bias
 from ..common.window import Window
 
 

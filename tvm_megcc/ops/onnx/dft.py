@@ -8,12 +8,12 @@ from typing import cast
 import numpy as np
 from tvm import relax
 
-from ...dims import Size, floordiv, minimum
+from ...dims import Size, floordiv, minimum, product
+from ...shapes.axes import normal_axis
+from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import expr_dtype, volume
-from ..common.data_sizes import sizes_from
+from ..common.context import expr_dtype
 from ..common.fourier import real_signal, resized, transform
-from ..common.shapes import normal_axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class DFT(OnnxOp):
         at = normal_axis(known[0], len(shape))
         if not 0 <= at < len(signal):
             raise ctx.ill_typed(f"axis {known[0]} is none of the {len(signal)} axes of its signal")
-        return _Axis(volume(signal[:at]), signal[at], volume(signal[at + 1 :]), at)
+        return _Axis(product(signal[:at]), signal[at], product(signal[at + 1 :]), at)
 
     @staticmethod
     def _length(inputs: Inputs, axis: _Axis, to_real: bool) -> Size:

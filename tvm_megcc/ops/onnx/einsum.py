@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 
 from tvm import relax
 
+from ...dims import product
+from ...shapes.constraints import Labels, Shape, right_aligned
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape, right_aligned
-from ..common.shapes import product
 
 
 class Einsum(OnnxOp):

@@ -1,6 +1,6 @@
 """Operators of single elements: TVM's conversions, and functions of operands that broadcast.
 
-``on_sizes`` computes an operator's result for operands that hold sizes (`common.arithmetic`).
+``on_sizes`` computes an operator's result for operands that hold sizes (`shapes.arithmetic`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from operator import add, mul, neg, sub
 import numpy as np
 from tvm.relax import op
 
-from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import broadcast
-from ..common.arithmetic import (
+from ...shapes.arithmetic import (
     chosen,
     divided,
     elementwise,
@@ -27,9 +25,11 @@ from ..common.arithmetic import (
     truth,
     variadic,
 )
+from ...shapes.constraints import broadcast
+from ...shapes.sizes import Real
+from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.elementwise import Binary, Variadic
 from ..common.rows import row
-from ..common.sizes import Real
 from ..common.stock import convert
 
 

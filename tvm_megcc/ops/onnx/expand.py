@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ...shapes.broadcast import expand_to, expandable, expanded_size
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.broadcast import fitting, stretched, stretched_size
 
 
 class Expand(OnnxOp):
@@ -28,9 +28,9 @@ class Expand(OnnxOp):
             have = inputs.shape(0)[axis]
             if isinstance(want, int) and isinstance(have, int) and len({1, have, want}) == 3:
                 raise ctx.ill_typed(f"dim {axis} is {have}, which is not expanded to {want}")
-            data = fitting(ctx, data, axis, want)
+            data = expandable(ctx, data, axis, want)
         pairs = zip([1] * first + list(ctx.shape(data)), wanted, strict=True)
-        dims = [stretched_size(have, want) for have, want in pairs]
+        dims = [expanded_size(have, want) for have, want in pairs]
         if first and prod(dims[:first]) == 1:  # leading dims of 1 are a view
-            return ctx.reshape(stretched(ctx, data, dims[first:]), dims)
-        return stretched(ctx, data, dims)
+            return ctx.reshape(expand_to(ctx, data, dims[first:]), dims)
+        return expand_to(ctx, data, dims)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...dims import product
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import normal_axis, product
 
 
 class Flatten(OnnxOp):

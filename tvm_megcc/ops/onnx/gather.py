@@ -6,9 +6,9 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import large_enough, rows
-from ..common.shapes import normal_axis
 from ..common.slices import sliced
 
 

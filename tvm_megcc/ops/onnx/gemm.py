@@ -7,8 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 from tvm import relax
 
+from ...shapes.constraints import BROADCAST, WHOLE, Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import STRETCHED, WHOLE, Labels, Shape
 
 
 class Gemm(OnnxOp):
@@ -19,7 +19,7 @@ class Gemm(OnnxOp):
         lhs: list[Hashable] = ["k", rows] if attrs.get("transA", 0) else [rows, "k"]
         rhs: list[Hashable] = [columns, "k"] if attrs.get("transB", 0) else ["k", columns]
         addend = shapes[2] if len(shapes) > 2 else None
-        last: list[Hashable] = [(STRETCHED, "m"), (STRETCHED, "n")]
+        last: list[Hashable] = [(BROADCAST, "m"), (BROADCAST, "n")]
         return [lhs, rhs, *([last[2 - len(addend or ()) :]] if len(shapes) > 2 else [])]
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

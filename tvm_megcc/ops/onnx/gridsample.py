@@ -5,9 +5,9 @@ from __future__ import annotations
 from tvm import relax
 
 from ...dims import minimum, product
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, Result
 from ..common.activations import clip
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.stock import StockOp, convert
 
 #: Positions this far outside are outside of any image, and f32 has no fraction of a pixel there.

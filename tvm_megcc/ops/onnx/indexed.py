@@ -5,6 +5,7 @@ Updates are applied in order: of several to one place the last one stays.
 
 from __future__ import annotations
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import (
     UPDATES,
@@ -16,7 +17,6 @@ from ..common.indexing import (
     write_elements,
 )
 from ..common.rows import row
-from ..common.shapes import normal_axis
 
 
 def _gather_elements(ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:

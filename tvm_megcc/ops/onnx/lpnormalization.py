@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.context import expr_dtype
-from ..common.shapes import normal_axis
 
 
 class LpNormalization(OnnxOp):

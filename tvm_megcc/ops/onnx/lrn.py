@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...dims import product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 from ..common.defaults import f32
 
 
@@ -18,7 +18,7 @@ class LRN(OnnxOp):
         shape, dtype, size = inputs.shape(0), inputs.dtype(0), attrs["size"]
         x = inputs[0]
         # One plane per image, whose rows are the channels.
-        planes = [shape[0], 1, shape[1], volume(shape[2:])]
+        planes = [shape[0], 1, shape[1], product(shape[2:])]
         squares = ctx.reshape(ctx.emit(relax.op.multiply(x, x)), planes)
         before = (size - 1) // 2  # of an even number of channels the further one comes after
         mean = relax.op.nn.avg_pool2d(

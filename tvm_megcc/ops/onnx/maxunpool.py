@@ -9,10 +9,10 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size
+from ...dims import Size, product
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
 from ..common.indexing import in_bounds
+from ..common.scratch import local
 
 
 class MaxUnpool(OnnxOp):
@@ -36,7 +36,7 @@ class MaxUnpool(OnnxOp):
             raise ctx.ill_typed(f"an output shape of {len(wanted)} dims for {len(shape)}")
         data = ctx.agreeing(data, wanted[:2], "its output shape")
         outer = ctx.prims(wanted)
-        places = in_bounds(ctx, indices, 0, volume(pooled) - 1)
+        places = in_bounds(ctx, indices, 0, product(pooled) - 1)
         indices = ctx.checked(indices, places)
 
         def unpool(x: te.Tensor, index: te.Tensor, inner: te.Tensor) -> te.Tensor:
@@ -71,9 +71,7 @@ def _kernel(ins: Sequence[Any], out: Any) -> tirx.Stmt:
     count, total = _product(ins[0].shape), _product(out.shape)
     with IRBuilder() as builder, T.seq_scope():
         x, index, inner, result = (T.buffer_proxy(v) for v in (*ins, out))
-        rest, place, step, inside = (
-            T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local")) for _ in range(4)
-        )
+        rest, place, step, inside = (local() for _ in range(4))
         zero, one = (tirx.const(v, "int64") for v in (0, 1))
         with T.serial(0, total) as k:
             result[k] = tirx.const(0, out.ty.dtype)

@@ -10,7 +10,7 @@ from tvm import relax
 from ...dims import Size, floordiv
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import in_bounds
-from ..common.shapes import scalar
+from ..common.operands import scalar
 
 #: mel = 2595 * log10(1 + hertz / 700)
 _MEL, _HERTZ = 2595.0, 700.0

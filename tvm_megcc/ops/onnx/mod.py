@@ -8,10 +8,10 @@ from typing import Any
 from tvm import relax
 
 from ... import dims
+from ...shapes.arithmetic import Known, elementwise, size
+from ...shapes.constraints import broadcast
+from ...shapes.sizes import Item, NotShapes, truncdiv
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import broadcast
-from ..common.arithmetic import Known, elementwise, size
-from ..common.sizes import Item, NotShapes, truncdiv
 
 
 class Mod(OnnxOp):

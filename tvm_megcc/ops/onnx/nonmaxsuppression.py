@@ -9,11 +9,11 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size, compare, minimum
+from ...dims import Size, compare, minimum, product
+from ...shapes.constraints import Labels, Shape
+from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
-from ..common.context import volume
-from ..common.data_sizes import sizes_from
+from ..common.scratch import local
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Suppression:
         with IRBuilder() as builder, T.seq_scope():
             boxes, scores, order, most, overlap, least = (T.buffer_proxy(b) for b in ins)
             rows, number = (T.buffer_proxy(b) for b in outs)
-            first, free = _local(), _local()
+            first, free = local(), local()
             number[0] = _long(0)
             with T.serial(0, batches) as b, T.serial(0, classes) as c:
                 first[0] = number[0]
@@ -120,10 +120,6 @@ def _long(value: Any) -> Any:
     return tirx.const(value, "int64") if isinstance(value, int) else tirx.Cast("int64", value)
 
 
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
-
-
 #: More boxes than this are no limit.
 _MANY = 2**31 - 1
 
@@ -152,7 +148,7 @@ class NonMaxSuppression(OnnxOp):
         if known is not None:
             limit = max(int(known if isinstance(known, int) else known.reshape(-1)[0]), 0)
             each = minimum(min(limit, _MANY), boxes)
-        capacity = volume([batches, classes, each])
+        capacity = product([batches, classes, each])
         if capacity == 0:
             return relax.op.zeros((0, 3), "int64")
         order = relax.op.argsort(inputs[1], axis=-1, descending=True, dtype="int32")

@@ -6,12 +6,12 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, floordiv
+from ...shapes.axes import normal_axes, normal_axis
+from ...shapes.constraints import Labels, Shape, broadcast
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape, broadcast
 from ..common.centred import centred
 from ..common.context import expr_dtype
 from ..common.defaults import EPSILON
-from ..common.shapes import normal_axes, normal_axis
 
 
 class InstanceNormalization(OnnxOp):

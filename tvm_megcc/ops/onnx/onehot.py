@@ -9,9 +9,9 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Dim
+from ...shapes.arithmetic import MAX_GENERATED
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.arithmetic import MAX_GENERATED
-from ..common.shapes import normal_axis
 
 
 class OneHot(OnnxOp):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from tvm import relax
 
 from ...dims import Size, compare, is_static, maximum, minimum
+from ...shapes.axes import normal_axes
+from ...shapes.known_elements import elements, picked
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.context import expr_dtype
-from ..common.elements import elements, picked
+from ..common.operands import scalar
 from ..common.pad_data import padded_by_data, padded_by_sizes, spread
-from ..common.shapes import normal_axes, scalar
 from ..common.slices import padded, sliced
 from ..common.stored import held
 

@@ -14,11 +14,12 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Dim
+from ...shapes.arithmetic import Known, elementwise
+from ...shapes.sizes import Item, NotShapes, Real
 from .. import Attrs, Context, Inputs, Result
-from ..common.arithmetic import Known, elementwise
 from ..common.context import expr_dtype
 from ..common.elementwise import Binary
-from ..common.sizes import Item, NotShapes, Real
+from ..common.scratch import local
 
 
 def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.Expr:
@@ -55,8 +56,7 @@ def _kernel(buffers: Sequence[Any], count: Any, dtype: str, exponent: str) -> ti
     with IRBuilder() as builder:
         base, exponents, result = (T.buffer_proxy(b) for b in buffers)
         with T.parallel(0, count) as i:
-            square = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
-            product = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
+            square, product = local(dtype), local(dtype)
             square[0], product[0] = base[i], one
             with T.serial(0, bits) as k:
                 set_ = (exponents[i] >> tirx.Cast(exponent, k)) & low

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from ...shapes.constraints import broadcast, require
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.activations import leaky
-from ..common.agree import broadcast, fitting
-from ..common.shapes import reshaped
+from ..common.operands import reshaped
 
 _RULE = broadcast(whole=0)
 
@@ -24,7 +24,7 @@ class PRelu(OnnxOp):
         if ctx.opset < 7 and len(slope) == 1 and rank > 1:
             slope = (slope[0], *[1] * (rank - 2))  # opset 6: along the channels
         # Which axes have to agree depends on the opset, so the labels are not the class's.
-        data = fitting(ctx, _RULE, [inputs[0], np.empty(slope)], attrs)[0]
+        data = require(ctx, _RULE, [inputs[0], np.empty(slope)], attrs)[0]
         varying = [axis for axis, size in enumerate(slope) if size != 1]
         known, of_floats = inputs.known(1), "float" in inputs.dtype(0)
         if not varying and known is not None and of_floats:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...shapes.constraints import convolution, matmul, numbered
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import convolution, matmul, numbered
 from ..common.composite import Composite
 from ..common.convolution import convolve
+from ..common.operands import with_bias
 from ..common.quantised import centred, factor, requantise
 from ..common.rows import row
-from ..common.shapes import with_bias
 from ..common.window import window
 
 

@@ -12,11 +12,11 @@ from tvm import relax
 from tvm_megcc.core.dtypes import DType, of_numpy, of_onnx
 
 from ...dims import Size
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, Result
-from ..common.agree import Labels, Shape
 from ..common.dequantised import dequantised
 from ..common.quantised import saturated
-from ..common.shapes import normal_axis
 from ..common.stock import StockOp
 from ..common.stored import decoded, encoded, storage
 

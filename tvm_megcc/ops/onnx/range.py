@@ -10,12 +10,12 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, maximum
+from ...shapes.arithmetic import MAX_GENERATED, Known, dtype_of, items_of
+from ...shapes.read_from_data import sizes_from
+from ...shapes.sizes import Item, NotShapes, Real, size_array
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.arithmetic import MAX_GENERATED, Known, dtype_of, items_of
 from ..common.context import counted
-from ..common.data_sizes import sizes_from
-from ..common.shapes import scalar
-from ..common.sizes import Item, NotShapes, Real, size_array
+from ..common.operands import scalar
 
 #: Differences from here on leave int64.
 _TOO_FAR = float(1 << 63)

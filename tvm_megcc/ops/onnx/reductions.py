@@ -1,6 +1,6 @@
 """Reductions: a function of an operand, the axes and whether they are kept.
 
-``on_sizes`` computes a reduction of sizes (`common.arithmetic`).
+``on_sizes`` computes a reduction of sizes (`shapes.arithmetic`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from operator import add, mul
 import numpy as np
 from tvm import relax
 
+from ...dims import product
+from ...shapes.arithmetic import maximum, minimum, reduced
+from ...shapes.sizes import Item, Real, truncdiv
 from .. import Context
-from ..common.arithmetic import maximum, minimum, reduced
-from ..common.context import expr_dtype, volume
+from ..common.context import expr_dtype
 from ..common.reduction import Reduction, extreme, through_double, total
 from ..common.rows import row
-from ..common.sizes import Item, Real, truncdiv
 
 
 def _l1(ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Expr:
@@ -56,7 +57,7 @@ def _mean(ctx: Context, x: relax.Expr, axes: list[int], keep: bool) -> relax.Exp
     if not axes:
         return x
     dtype, shape = expr_dtype(x), ctx.shape(x)
-    of = volume([shape[a] for a in axes])
+    of = product([shape[a] for a in axes])
     if of == 0:  # TVM divides by it when it compiles
         none = 0 if "int" in dtype else np.nan
         return relax.op.add(relax.op.sum(x, axes, keep), ctx.const(none, dtype))

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from tvm import relax
 
-from ...dims import Dim, Size, as_multiple, bounds, compare, floormod, of
+from ...dims import Dim, Size, as_multiple, bounds, compare, floormod, of, product
 from ...errors import UnsupportedError
+from ...shapes.known_elements import elements
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.elements import elements
-from ..common.shapes import product
 
 
 class Reshape(OnnxOp):

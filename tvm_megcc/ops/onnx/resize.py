@@ -10,14 +10,14 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Dim, Size
+from ...shapes.axes import normal_axes
+from ...shapes.known_elements import elements
+from ...shapes.sizes import Real, scale_of
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.elements import elements
 from ..common.resample import COORDINATES, ROUNDINGS, Options
 from ..common.resample_symbolic import Number
 from ..common.resize import Plan, resize
 from ..common.resize_data import is_open, plan_by_rounded_scales, plan_by_scales, plan_by_sizes
-from ..common.shapes import normal_axes
-from ..common.sizes import Real, scale_of
 
 
 class Resize(OnnxOp):

@@ -10,8 +10,8 @@ from tvm import relax, te, tirx
 from tvm_megcc.relax_tools.extremes import extreme
 
 from ...dims import compare
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
 from ..common.indexing import all_of, in_bounds
 
 #: From so many samples on a bin has more than are counted.

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from tvm import relax
 
 from ...dims import compare
+from ...shapes.constraints import EXACTLY, Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import EXACTLY, Labels, Shape
 from ..common.indexing import rows_inside
 from ..common.rotary import rotated
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tvm import relax
 
+from ...dims import product
+from ...shapes.axes import normal_axis
+from ...shapes.read_from_data import where_true
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
-from ..common.data_sizes import where_true
-from ..common.shapes import normal_axis
 
 
 class Compress(OnnxOp):
@@ -22,7 +22,7 @@ class Compress(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         data, axis = inputs[0], attrs.get("axis")
         if axis is None:
-            data, axis = ctx.reshape(data, [volume(inputs.shape(0))]), 0
+            data, axis = ctx.reshape(data, [product(inputs.shape(0))]), 0
         axis = normal_axis(axis, len(ctx.shape(data)))
         (conditions,) = inputs.shape(1)
         data = ctx.at_least(data, axis, conditions)
@@ -41,7 +41,7 @@ class NonZero(OnnxOp):
         flags = inputs[0]
         if dtype != "bool":
             flags = ctx.emit(relax.op.not_equal(flags, ctx.const(0, dtype)))
-        positions, count = where_true(ctx, ctx.reshape(flags, [volume(shape)]))
+        positions, count = where_true(ctx, ctx.reshape(flags, [product(shape)]))
         rest, rows = positions, []
         for k, dim in reversed(list(enumerate(shape))):
             row = rest

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ..common.arithmetic import dims_array
-from ..common.context import volume
-from ..common.of_shape import OfShape
+from ...dims import product
+from ...shapes.arithmetic import dims_array
+from ...shapes.sizes import size_array
 from ..common.rows import row
-from ..common.sizes import size_array
+from ..common.stock import OfShape
 
 # fmt: off
 OPERATORS = [
     row("Shape", "The dims from ``start`` to ``end``", OfShape, of_shape=lambda shape, attrs:
         dims_array(shape[attrs.get("start", 0) : attrs.get("end", len(shape))])),
     row("Size", "The number of elements", OfShape,
-        of_shape=lambda shape, attrs: size_array([volume(shape)], (), "int64")),
+        of_shape=lambda shape, attrs: size_array([product(shape)], (), "int64")),
 ]
 # fmt: on

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...dims import Size, bounds, ceildiv, compare, is_static, maximum, minimum, select
+from ...shapes.axes import normal_axes
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
-from ..common.shapes import normal_axes
 from ..common.slice_data import sliced_by_data
 from ..common.slices import backwards, sliced
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from tvm import relax
 
+from ...dims import product
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.context import expr_dtype
 from ..common.rows import row
-from ..common.shapes import normal_axis, product
 
 
 def _along(

@@ -7,8 +7,8 @@ from itertools import accumulate
 from tvm import relax
 
 from ...dims import Size, ceildiv, is_static
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import normal_axis
 from ..common.slices import sliced, taken
 
 

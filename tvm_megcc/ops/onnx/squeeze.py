@@ -7,9 +7,9 @@ import warnings
 from tvm import relax
 
 from ...dims import Dim, Size, compare, is_static
+from ...shapes.axes import normal_axes
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.axes_data import dropped, widened
-from ..common.shapes import normal_axes
 
 
 class Squeeze(OnnxOp):

@@ -8,9 +8,9 @@ from typing import Any
 from tvm import relax, te, tirx
 
 from ...dims import compare
+from ...shapes.axes import normal_axis
+from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.agree import Labels, Shape
-from ..common.shapes import normal_axis
 
 
 class TensorScatter(OnnxOp):

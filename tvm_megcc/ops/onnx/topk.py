@@ -7,8 +7,8 @@ from typing import cast
 from tvm import relax
 
 from ...dims import Dim, Size
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.shapes import normal_axis
 
 #: What TVM calls the size of the axis.
 _ALL = -1

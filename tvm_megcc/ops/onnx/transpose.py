@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, Result
-from ..common.shapes import normal_axis
 from ..common.stock import StockOp
 
 

@@ -8,10 +8,11 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from ...dims import product
+from ...shapes.axes import normal_axis
+from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.context import volume
-from ..common.data_sizes import sizes_from
-from ..common.shapes import normal_axis
+from ..common.scratch import local
 
 
 def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
@@ -51,7 +52,7 @@ def _kernel(rows: Any, outs: list[Any], ordered: bool, nan_is_nan: bool) -> tirx
         x = T.buffer_proxy(rows)
         first, inverse, counts, number = (T.buffer_proxy(out) for out in outs)
         order, spare, sizes = (_vector(count) for _ in range(3))
-        differs = _local()
+        differs = local()
         _sort(x, order, spare, differs)
         # From here on `spare` holds each group's first row, and `sizes` its size, in sorted order.
         number[0] = tirx.const(0, "int64")
@@ -79,7 +80,7 @@ def _as_they_come(
     count: Any, rank: Any, firsts: Any, sizes: Any, first: Any, inverse: Any, counts: Any
 ) -> None:
     """Number the groups anew, by their first rows; `rank` is theirs to write."""
-    following = _local()
+    following = local()
     following[0] = tirx.const(0, "int64")
     with T.serial(0, count) as i:
         with T.If(firsts[inverse[i]] == i):
@@ -94,7 +95,7 @@ def _as_they_come(
 def _sort(x: Any, order: Any, spare: Any, differs: Any) -> None:
     """The numbers of the rows, ascending, into `order`: runs of double length are merged."""
     count = x.shape[0]
-    width, low, left, right = (_local() for _ in range(4))
+    width, low, left, right = (local() for _ in range(4))
     with T.serial(0, count) as i:
         order[i] = i
     width[0] = tirx.const(1, "int64")
@@ -126,7 +127,7 @@ def _sort(x: Any, order: Any, spare: Any, differs: Any) -> None:
 
 def _compare(x: Any, a: Any, b: Any, differs: Any, nan_is_nan: bool) -> None:
     """``differs[0]``: 0 where rows `a` and `b` are equal, 1 where `b` is less, -1 where `a` is."""
-    column = _local()
+    column = local()
     column[0] = tirx.const(0, "int64")
     differs[0] = tirx.const(0, "int64")
     with T.While(tirx.all(differs[0] == 0, column[0] < x.shape[1])):
@@ -143,10 +144,6 @@ def _compare(x: Any, a: Any, b: Any, differs: Any, nan_is_nan: bool) -> None:
             with T.Else(), T.If(more), T.Then():
                 differs[0] = tirx.const(1, "int64")
         column[0] = column[0] + 1
-
-
-def _local() -> Any:
-    return T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
 
 
 def _vector(count: Any) -> Any:
@@ -166,14 +163,14 @@ class Unique(OnnxOp):
         data, axis = inputs[0], attrs.get("axis")
         shape = inputs.shape(0)
         if axis is None:
-            axis, shape = 0, (volume(shape),)
+            axis, shape = 0, (product(shape),)
             data = ctx.reshape(data, shape)
         axis = normal_axis(int(axis), len(shape))
         others = [k for k in range(len(shape)) if k != axis]
         rows = data
         if axis:
             rows = ctx.emit(relax.op.permute_dims(rows, [axis, *others]))
-        rows = ctx.reshape(rows, [shape[axis], volume([shape[k] for k in others])])
+        rows = ctx.reshape(rows, [shape[axis], product([shape[k] for k in others])])
         if inputs.dtype(0) == "bool":
             rows = ctx.emit(relax.op.astype(rows, "uint8"))
         # A vector has no slices: numpy takes its elements, whatever the axis says.

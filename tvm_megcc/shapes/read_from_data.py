@@ -1,12 +1,11 @@
-"""Sizes that are read from data: counts in a tensor become dims that stand in shapes.
+"""Read sizes from data: the elements of a tensor become dims of shapes.
 
-Enters: an integer tensor of static shape. Leaves: sizes, one per element, which from then on are
-like any other dim; the model reads them during the run.
+Enters: an integer tensor of static shape. Leaves: sizes, one per element, which are dims like any
+other; the model reads them during the run.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +13,13 @@ from tvm import relax, te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
-from ...dims import Size, Symbol
-from .context import Context
+from tvm_megcc.dims import Size, Symbol
+
+from .builder import ShapeBuilder
 
 
 def sizes_from(
-    ctx: Context,
+    ctx: ShapeBuilder,
     counts: relax.Expr,
     names: Sequence[str],
     highs: Sequence[Size | None],
@@ -29,34 +29,33 @@ def sizes_from(
 
     Parameters
     ----------
-    ctx : Context
+    ctx : ShapeBuilder
     counts : relax.Expr
     names : sequence of str
-        What each size is, for messages and for the package: the node's output is put before it.
+        A name for each size, in messages and in the package; the node's output is put before it.
     highs : sequence of Size or None
-        What each is at most, where that is known.
+        Upper bounds, where they are known.
     low : int
-        What each is at least: others are refused when they are read.
+        Lower bound: a run that reads a smaller number is refused.
     """
-    stem = re.sub(r"\W+", "_", next((n for n in ctx.outputs if n), ctx.op), flags=re.ASCII)
     shape = ctx.emit(relax.op.tensor_to_shape(counts))
-    variables = [tirx.Var(ctx.unused_dim(f"{stem}_{name}"), "int64") for name in names]
-    ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{stem}_sizes")
+    variables = [tirx.Var(ctx.unused_dim(f"{ctx.stem}_{name}"), "int64") for name in names]
+    ctx.builder.match_cast(shape, relax.ShapeType(variables), f"{ctx.stem}_sizes")
     return [
         ctx.new_dim(Symbol(v.name, low, high if isinstance(high, int) else None), v)
         for v, high in zip(variables, highs, strict=True)
     ]
 
 
-def count_true(ctx: Context, flags: relax.Expr, name: str = "count") -> Size:
-    """How many elements of a vector of bools are true, as a size."""
+def count_true(ctx: ShapeBuilder, flags: relax.Expr, name: str = "count") -> Size:
+    """The number of true elements of a vector of bools, as a size."""
     ones = ctx.emit(relax.op.astype(flags, "int64"))
     total = ctx.emit(relax.op.sum(ones, axis=[0], keepdims=True))
     (count,) = sizes_from(ctx, total, [name], ctx.shape(flags))
     return count
 
 
-def where_true(ctx: Context, flags: relax.Expr) -> tuple[relax.Expr, Size]:
+def where_true(ctx: ShapeBuilder, flags: relax.Expr) -> tuple[relax.Expr, Size]:
     """The positions of the true elements of a vector, as ``int64[m]``, and m.
 
     Each position is written to its rank among the true ones; the others share a place behind.
@@ -72,7 +71,7 @@ def where_true(ctx: Context, flags: relax.Expr) -> tuple[relax.Expr, Size]:
 
 
 def _ranks(flags: te.Tensor) -> te.Tensor:
-    """How many true elements stand before each true one; for a false one the vector's size.
+    """For each true element the number of true elements before it; for others the vector's size.
 
     Not ``relax.op.cumsum``, which writes the first element also where there is none.
     """

@@ -1,40 +1,40 @@
-"""Elements that are known of a vector that is computed at run time.
+"""The known elements of a vector that is computed at run time.
 
-Exporters put targets together, ``Concat(Shape(x)[:2], sizes)``, and what they know should not have
-to be read. Enters: a vector. Leaves: for each of its elements a size, a number, or None.
+Exporters concatenate shapes, ``Concat(Shape(x)[:2], sizes)``, of which only the unknown elements
+have to be read. Enters: a vector. Leaves: for each of its elements a size, a number, or None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import tvm
 from tvm import relax
 
+from tvm_megcc.dims import Size
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.shape_exprs import size_of
 
-from ...dims import Size
+from .builder import ShapeBuilder
 
 Element = Size | float | None
 
 
-def elements(ctx: Any, vector: relax.Expr) -> list[Element]:
-    """What is known of the elements of a vector (or scalar) of static length."""
+def elements(ctx: ShapeBuilder, vector: relax.Expr) -> list[Element]:
+    """The elements of a vector (or scalar) of static length, None for each unknown element."""
     count = (ctx.static_shape(vector) or (1,))[0]
     found = _found(ctx, vector)
     return found if found is not None and len(found) == count else [None] * count
 
 
-def picked(ctx: Any, vector: relax.Expr, positions: Sequence[int]) -> relax.Expr:
-    """Those elements of a vector; the vector itself where that is all of them."""
+def picked(ctx: ShapeBuilder, vector: relax.Expr, positions: Sequence[int]) -> relax.Expr:
+    """The elements of a vector at these positions; the vector itself if these are all."""
     if list(positions) == list(range(ctx.static_shape(vector)[0])):
         return vector
     return ctx.emit(relax.op.take(vector, ctx.const(list(positions), "int64"), axis=0))
 
 
-def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
+def _found(ctx: ShapeBuilder, expr: relax.Expr) -> list[Element] | None:
     value = _bound(ctx, expr)
     if isinstance(value, tvm.ir.GenericConst):
         array = value.data.numpy() if hasattr(value, "data") else value.value.numpy()
@@ -55,11 +55,11 @@ def _found(ctx: Any, expr: relax.Expr) -> list[Element] | None:
     return None
 
 
-def offset_of(ctx: Any, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
-    """A vector (or scalar) of one element as another value and how much it is more than that.
+def offset_of(ctx: ShapeBuilder, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
+    """A vector (or scalar) of one element as another value and a constant added to it.
 
-    ``i + 1`` is ``(i, 1)``: a slice from ``i`` to there has at most one element. None for what is
-    no sum.
+    ``i + 1`` is ``(i, 1)``: a slice from ``i`` to there has at most one element. None for other
+    expressions.
     """
     value = _bound(ctx, vector)
     if not isinstance(value, relax.Call):
@@ -77,7 +77,7 @@ def offset_of(ctx: Any, vector: relax.Expr) -> tuple[relax.Expr, int] | None:
     return vector, 0
 
 
-def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
+def _joined(ctx: ShapeBuilder, fields: Sequence[relax.Expr]) -> list[Element] | None:
     found: list[Element] = []
     for field in fields:
         if len(ctx.shape(field)) != 1:
@@ -86,8 +86,8 @@ def _joined(ctx: Any, fields: Sequence[relax.Expr]) -> list[Element] | None:
     return found
 
 
-def _bound(ctx: Any, expr: relax.Expr) -> relax.Expr | None:
-    """What a variable stands for; None where that is a parameter."""
+def _bound(ctx: ShapeBuilder, expr: relax.Expr) -> relax.Expr | None:
+    """The expression that a variable is bound to; None for a parameter."""
     while isinstance(expr, relax.Var):
         expr = ctx.builder.lookup_binding(expr)
     return expr

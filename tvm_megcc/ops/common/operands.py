@@ -1,18 +1,18 @@
-"""Operands brought into another shape: at import where they are known, by a reshape otherwise."""
+"""Operands in another shape: constants at import, others by a reshape."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from tvm import relax
 
-from .context import Context, volume
+from .context import Context
 from .inputs import Inputs
 
 
 def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> relax.Expr:
-    """Operand ``index`` in the given static shape; that it has such an open one is checked."""
+    """Operand ``index`` reshaped; a run checks dynamic dims against the given static shape."""
     known = inputs.known(index)
     if known is not None:
         return ctx.const(known.reshape(shape), inputs.dtype(index))
@@ -51,39 +51,3 @@ def is_zero(inputs: Inputs, index: int) -> bool:
         return True
     known = inputs.known(index)
     return known is not None and not np.any(known)
-
-
-class NoAxis(IndexError):
-    """A tensor has no axis of that number, or one is named twice."""
-
-
-def normal_axis(axis: int, rank: int) -> int:
-    """An axis counted from the front.
-
-    Raises
-    ------
-    NoAxis
-        A tensor of that rank has none of that number.
-    """
-    if not -rank <= axis < rank:
-        raise NoAxis(f"takes axis {axis} of a tensor of rank {rank}")
-    return axis + rank if axis < 0 else axis
-
-
-def normal_axes(axes: Iterable[int], rank: int) -> list[int]:
-    """Different axes, counted from the front.
-
-    Raises
-    ------
-    NoAxis
-        A tensor of that rank has none of some number, or two of them are one.
-    """
-    given = list(axes)
-    found = [normal_axis(axis, rank) for axis in given]
-    if len(set(found)) != len(found):
-        raise NoAxis(f"takes one axis twice, of {given} of a tensor of rank {rank}")
-    return found
-
-
-#: Product of static or symbolic dims.
-product = volume

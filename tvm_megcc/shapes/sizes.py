@@ -1,7 +1,7 @@
-"""Arrays whose elements are known as soon as the shapes of the inputs are.
+"""Arrays whose elements follow from the shapes of the inputs: `SizeArray`.
 
-What ``Shape`` of a tensor with symbolic dims gives is such an array, and what exporters compute
-from it: `SizeArray`. Its integers and booleans are sizes (`tvm_megcc.dims`), its floats are
+``Shape`` of a tensor with symbolic dims is such an array, and so is what exporters compute from it.
+Its integers and booleans are sizes (`tvm_megcc.dims`), its floats are
 quotients of sizes (`Real`), so that a detour through floats comes back exact. That holds where a
 float is rounded once: ``n * (800 / n)`` is 799 for many n in f32, and is left to the run.
 
@@ -28,11 +28,11 @@ import numpy.typing as npt
 from tvm_megcc import dims
 from tvm_megcc.dims import Dim, Size
 
-#: Quotients with a larger denominator than this are no scale that anybody meant.
+#: Largest denominator of a scale: a float with a larger one is taken for a rounded fraction.
 MAX_DENOMINATOR = 1 << 12
-#: Sizes for which a float is checked to stand for the fraction that it is taken for.
+#: Sizes up to which a float and its fraction are checked to give the same products.
 CHECKED = 1 << 16
-#: Terms and operations of a size; TVM writes it as a tree, and walks all of it again and again.
+#: Most terms and operations of a size: TVM writes it as a tree, and visits all of it often.
 MOST_WRITTEN = 400
 
 #: Integer types that do not hold every size. (Of int32 exporters make sizes, and they fit.)
@@ -47,8 +47,8 @@ class NotShapes(Exception):
 class Real:
     """``top / bottom``: two sizes, `bottom` greater than 0.
 
-    The float that it stands for is the nearest one, and its own number where that is a whole or a
-    half. Arithmetic of which that is not known raises `NotShapes`.
+    It represents the nearest float, exactly where `bottom` is a power of 2. Arithmetic whose
+    rounding is not known raises `NotShapes`.
     """
 
     top: Size
@@ -65,7 +65,7 @@ class Real:
 
     @staticmethod
     def of(value: Size | float | Real) -> Real:
-        """A number as a quotient; a float as the simplest one that it is the rounding of."""
+        """A number as a quotient; a float as the simplest fraction that rounds to it."""
         if isinstance(value, Real):
             return value
         if isinstance(value, int | Dim):
@@ -159,7 +159,7 @@ class SizeArray:
     ----------
     items : np.ndarray of objects
     dtype : str
-        What ONNX says that the elements are: ``int64``, ``int32``, ``bool``, ``float32``, ...
+        The elements' type in ONNX: ``int64``, ``int32``, ``bool``, ``float32``, ...
     """
 
     __slots__ = ("dtype", "items")
@@ -188,8 +188,8 @@ def size_array(
     Raises
     ------
     NotShapes
-        A size is none of the type's numbers, for some shapes: there it loses its high bits. Or it
-        is too long an expression: the run computes it.
+        For some shapes a size overflows the type, or its expression is too long: the run computes
+        it.
     """
     given = list(items)
     if any(_written(item) > MOST_WRITTEN for item in given):
@@ -249,7 +249,7 @@ def _reduced(top: Size, bottom: Size) -> Real:
 
 
 def _doubles_at_most(factor: Real) -> bool:
-    """Whether it is 2 or a power of 1/2: what a rounded number times it is, is rounded as that."""
+    """Whether it is at most 2 over a power of 2: a product rounds as its other factor did."""
     return factor.is_exact and isinstance(factor.top, int) and abs(factor.top) <= 2
 
 
@@ -259,10 +259,10 @@ def _content(size: Size) -> int:
 
 
 def scale_of(size: Size, scale: float) -> Real | None:
-    """The fraction that a scale stands for in ``floor(size * scale)``, which f32 computes.
+    """The fraction for which ``floor(size * scale)`` is what f32 computes, for all sizes in bounds.
 
-    None where there is none for all sizes that the bounds allow: 90 times 1.3 is 116 in f32, whose
-    1.3 is smaller, and 10 times 1.3 is 13.
+    None where there is none: 90 times 1.3 is 116 in f32, whose 1.3 is smaller, and 10 times 1.3
+    is 13.
     """
     low, high = (int(max(0, min(end, CHECKED))) for end in dims.bounds(size))
     if not np.isfinite(scale):
@@ -295,7 +295,7 @@ def _simplest(value: float) -> Fraction:
     single = np.float32(value)
     if np.float32(fraction) != single:
         raise NotShapes
-    # Models compute with f32: its floors and ceilings, to halves, are what has to come out.
+    # Models compute with f32: floors and ceilings, to halves, have to be those of f32.
     sizes = np.arange(CHECKED, dtype=np.int64)
     products = sizes.astype(np.float32) * single * np.float32(2)
     down = 2 * sizes * fraction.numerator // fraction.denominator

@@ -1,4 +1,4 @@
-"""Shape arithmetic: what operators compute from arrays of sizes, element by element.
+"""Shape arithmetic: operators on arrays of sizes, element by element.
 
 Enters: known operands, arrays or `SizeArray`s. Leaves: the result, or `NotShapes` where no size can
 express it. The functions at the top are on single elements; `elementwise`, `mapped` and `reduced`
@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ... import dims
-from ...dims import Size
+from tvm_megcc import dims
+from tvm_megcc.dims import Size
+
 from .sizes import Item, NotShapes, Real, SizeArray, size_array, truncdiv
 
 Array = npt.NDArray[Any]
@@ -61,7 +62,7 @@ def objects(items: Sequence[Item], shape: Sequence[int]) -> Array:
 
 
 def dtype_of(operand: Known) -> str:
-    """What the elements are to ONNX."""
+    """The elements' type in ONNX."""
     return str(operand.dtype)
 
 
@@ -129,12 +130,12 @@ def sign(a: Item) -> Item:
 
 
 def rounded(how: Callable[[Real], Size]) -> Callable[[Item], Item]:
-    """A rounding, which leaves whole numbers as they are."""
+    """A rounding of quotients; integers are unchanged."""
     return lambda a: Real(how(Real.of(a))) if isinstance(a, Real) else a
 
 
 def converted(operand: Known, dtype: str | None) -> Known:
-    """The elements as another type, as Cast does it."""
+    """The elements cast to another type, by ONNX's rules for Cast."""
     if dtype is None:
         raise NotShapes
     if dtype == "bool":

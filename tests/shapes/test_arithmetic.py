@@ -12,7 +12,7 @@ from onnx import helper
 from tvm_megcc.dims import at, symbol, written
 from tvm_megcc.frontend import fold, symbolic
 from tvm_megcc.frontend.values import attributes
-from tvm_megcc.ops.common.sizes import Real, SizeArray, size_array, truncdiv
+from tvm_megcc.shapes.sizes import Real, SizeArray, size_array, truncdiv
 
 OPSETS = {"": 18}
 H, W = symbol("h", 1), symbol("w", 0, 64)
