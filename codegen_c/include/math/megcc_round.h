@@ -138,8 +138,7 @@ MEGCC_INLINE double megcc_sqrt(double x) {
 
 #else
 
-/// By Newton's iteration on the reciprocal square root and a last residual step: <= 1 ULP, and
-/// correctly rounded as a float.
+/// By Newton's iteration on the reciprocal square root; correctly rounded by a last residual step.
 MEGCC_INLINE double megcc_sqrt(double x) {
   if (!(x > 0.0) || x > 1.7976931348623157e308)
     return x == 0.0 || x > 0.0 ? x : x - x + (0.0 / 0.0);
