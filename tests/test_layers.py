@@ -197,8 +197,8 @@ _OPERATOR = "an operator in the rooms that convert, fuse or rewrite it"
 #: Name of several modules -> the one thing that they are about.
 SAME_THING = {
     **dict.fromkeys(
-        "activations attention composite concat elementwise gridsample matmul quantise quantised "
-        "random reduction reductions resize rotaryembedding size unique".split(),
+        "activations attention composite concat elementwise quantise quantised random recurrent "
+        "reduction reductions resize rotaryembedding".split(),
         _OPERATOR,
     ),
     "bench": "latency: of a package, of the models in the documentation",
@@ -208,6 +208,7 @@ SAME_THING = {
     "nodes": "ONNX nodes behind a call: where they are read, where they are kept",
     "options": "all that a user says about compiling: the object, the command line",
     "place": "offsets in an arena: of a program's storages, of a Relax function's tensors",
+    "products": "products of matrices, in integers as well: of ONNX, of com.microsoft",
     "profile": "times of a run's calls: of a trace, of a `GraphModule`",
     "relax_module": "a module in Relax: as a model to import, as what is dispatched",
     "sizes": "sizes that a run sets: of a program, of a node's operands",
