@@ -93,7 +93,10 @@ class Compiled:
 
 
 def _arrays(name: str, value: Any, ports: Set[str]) -> dict[str, np.ndarray]:
-    """The arrays of an input by port; a sequence has a port for each of its elements."""
+    """Arrays of one input by port: itself, or ``name[0]``, ``name[1]``, ... of a sequence.
+
+    InputError where the value is no array, or no list of as many as the sequence has.
+    """
     if name in ports or isinstance(value, np.ndarray):
         if isinstance(value, list | tuple | Mapping):
             raise InputError(f"input '{name}' is a {type(value).__name__}; give an array")

@@ -125,7 +125,7 @@ def _nearest(word: str, rows: Iterable[Architecture]) -> str:
 
 
 def _machine_not_cpu(word: str) -> str:
-    """The name of a machine; a CPU's or board's name is refused with its remedy."""
+    """Full name of a machine word; InputError for other words, CPUs and boards among them."""
     try:
         return machine(word).name
     except InputError:

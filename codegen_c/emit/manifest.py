@@ -109,11 +109,11 @@ def _threads(code: Compiled) -> int:
 
 
 def _of_all(code: Compiled, symbols: Sequence[str]) -> dict[str, object]:
-    """The facts of an architecture's programs.
+    """Manifest entry of an architecture: calls, arena and kernels of its program.
 
-    Where shapes can change, ``functions`` has those of each program, the sizes that it is for, and
-    the pairs of sizes that have to be equal, else the next one is taken;
-    ``arena_bytes`` is null then, ``calls`` the sum.
+    With dynamic shapes there is a program for each range of sizes. ``functions`` lists them: facts,
+    ranges, and pairs of sizes that have to be equal for this program to be chosen. Then
+    ``arena_bytes`` is null and ``calls`` is the sum over all programs.
     """
     links = dict(zip(code.kernels, symbols, strict=True))
     if not code.is_shaped:

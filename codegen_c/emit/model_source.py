@@ -135,7 +135,11 @@ def _image_c(suffix: str) -> str:
 
 
 def _builds_c(ident: str, groups: Mapping[str, Sequence[str]], shapes: str, weights: str) -> str:
-    """The builds between which megcc_model_open chooses, for architectures with features."""
+    """C tables of an architecture's builds, one for each set of CPU features.
+
+    megcc_model_open takes the best build that the CPU can run. `groups` has the builds' names by
+    architecture; `weights` is ``bin`` where no image is linked.
+    """
     parts = {}
     for arch, names in groups.items():
         if not has_builds(names):
@@ -221,10 +225,11 @@ def _program_c(ident: str, arch: str, suffix: str, layout: Layout, blob: bytes) 
 def weights_c(
     ident: str, k: int, layout: Layout, archs: tuple[str, ...], *, embedded: bool = False
 ) -> str:
-    """The source of a segment: its bytes as a literal, or taken from the file beside it.
+    """C source of weight segment `k`, guarded for the architectures that use it.
 
-    The file's name is the source's with ``.bin`` behind it: so the compiler, which knows where the
-    source is, finds it from any directory. Where it cannot, the build makes ``weights<k>.inc``.
+    With `embedded` the assembler's ``.incbin`` takes the bytes from the source's path plus
+    ``.bin``, which works from any directory; compilers without it include ``weights<k>.inc``, which
+    the build makes. Otherwise the bytes are a string literal.
     """
     segment = layout.segments[k]
     size, symbol = len(segment.data), f"{ident}_weights{k}"

@@ -336,7 +336,7 @@ def _is_worth_it(region: relax.Function) -> bool:
 
 
 def _is_closed(func: relax.Function) -> bool:
-    """Whether tensors enter and leave whose dims are those of parameters, or made of them."""
+    """Whether all operands and results are tensors whose dims follow from the operands' dims."""
     tensors = [p.ty for p in func.params if not _is_size(p)]
     if not all(isinstance(ty, relax.TensorType) for ty in tensors):
         return False

@@ -94,9 +94,9 @@ CheckShapes = Callable[[Sequence["Port"]], None]
 
 
 def sized(args: argparse.Namespace, ports: Sequence[Port], check: CheckShapes) -> tuple[Port, ...]:
-    """The ports with the sizes that ``--shapes`` gives them, which the model takes.
+    """Ports with the sizes of ``--shapes``, after `check` has accepted them.
 
-    The model is asked before anybody makes inputs: those that it refuses may be of any size.
+    The check comes before inputs are made: wrong sizes could ask for any amount of memory.
     """
     from tvm_megcc.host import arrays
 

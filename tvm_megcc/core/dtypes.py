@@ -165,7 +165,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def packed(array: np.ndarray[Any, Any], name: str) -> bytes:
-    """The bytes of a port for an array of `numpy_dtype`, which has a byte for each element."""
+    """Bytes of an array as a port of type `name` holds them; types below 8 bits share bytes."""
     import numpy as np
 
     row = of(name)

@@ -95,7 +95,7 @@ def not_onnx(data: wire.Bytes, what: str) -> InputError:
 
 
 def read_bytes(path: Path, wanted: str) -> bytes:
-    """The bytes of a file that should be `wanted`, read; raises what `content` does."""
+    """All bytes of a file; `wanted` says in messages what it should hold. Errors as `content`."""
     found = content(path, wanted)
     return found if isinstance(found, bytes) else found[:]
 

@@ -210,7 +210,10 @@ class _Given:
         return label
 
     def _multiple(self, name: str, axis: int, dim: Dim, want: Multiple) -> str:
-        """Give the symbol of a multiple bounds; the multiple's text."""
+        """Note that a dim is `want`, a multiple such as ``32*h``, and the bounds of its symbol.
+
+        Returns the multiple's text.
+        """
         _check_bounds(name, axis, want.of)
         found = want if want.of.name else want.named(f"{dim}_by_{want.factor}")
         if want.of != Symbol(want.of.name):

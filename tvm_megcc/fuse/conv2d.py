@@ -63,7 +63,10 @@ def _bias(parts: Parts, tail: Tail) -> np.ndarray | None:
 
 
 def _of_planes(parts: Parts, tail: Tail) -> Request | None:
-    """An image, perhaps with a shift by channel, that is transposed for this convolution."""
+    """Request for a convolution of an NCHW image, the transpose to NHWC before it included.
+
+    Between both a constant for each channel may be added. None where no kernel takes this.
+    """
     if permutation_of(parts["x"]) != _PLANES_TO_LAST:
         return None
     shape = parts.shape_of(parts["planes"])

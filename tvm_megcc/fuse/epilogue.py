@@ -98,7 +98,7 @@ Step = Callable[[Graph, relax.Var, Grown], Iterator[Grown]]
 
 
 def bias(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
-    """A constant is added to the operator's value."""
+    """Extend `grown` by a sum with a constant, if that comes next."""
     if grown.tail != PLAIN:
         return
     for user, other, _ in sums(graph, grown.value):
@@ -107,7 +107,7 @@ def bias(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
 
 
 def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
-    """A tensor of the value's own shape is added to it."""
+    """Extend `grown` by a sum with a tensor of the same shape, if that comes next."""
     tail = grown.tail
     if tail.residual is not None:
         return
@@ -121,7 +121,7 @@ def residual(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
 
 
 def activation(graph: Graph, origin: relax.Var, grown: Grown) -> Iterator[Grown]:
-    """An activation follows, of one operator or of several."""
+    """Extend `grown` by an activation of one or more operators, if that comes next."""
     if grown.tail.act or grown.tail.after:
         return
     x, by_root = over_any_by_root()

@@ -65,7 +65,7 @@ def weights(func: relax.Function) -> dict[relax.Var, tuple[relax.Var, ...]]:
 
 
 def quantised(func: relax.Function) -> list[tuple[relax.Var, relax.Call]]:
-    """Calls of ``dequantize`` whose operands are all constants, with their values."""
+    """Calls of ``dequantize`` with constant operands only, each behind its variable."""
     values = relax.analysis.get_var2val(func).items()
     calls = [(var, value) for var, value in values if op_name(value) == _DEQUANTIZE]
     return [row for row in calls if all(constant(arg) is not None for arg in row[1].args)]

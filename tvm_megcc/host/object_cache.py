@@ -61,7 +61,7 @@ class Compilation:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the object may be of use for another package, and is all that is made."""
+        """Whether packages may have this file in common, and its object is the only output."""
         return self.source.startswith(SHARED) and not any(
             _NOT_ALONE.fullmatch(word) for word in self.words
         )

@@ -141,9 +141,10 @@ def _made(
 def _lets(
     keys: Mapping[str, str], operator: Contract, numbers: Mapping[str, int]
 ) -> dict[str, Expression]:
-    """``let tiles = ceil(oh, 4)``: formulas that those after them may name, in their order.
+    """Formulas of the lines ``let tiles = ceil(oh, 4)`` by name; each may use those before it.
 
-    A header that is `like` another one may say some of its lets anew: those stay in their place.
+    `numbers` are the constants that the file defines. A header `like` another one may replace a
+    formula, which keeps its place in the order. ValueError for a name that is taken.
     """
     found: dict[str, Expression] = {}
     for key, text in keys.items():

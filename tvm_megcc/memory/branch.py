@@ -52,7 +52,7 @@ class Outcome:
 
 
 def search(model: Model, attempt: Attempt, seconds: float, *, pure: bool = False) -> Outcome:
-    """Search for offsets within ``attempt.cap``.
+    """Search for offsets within ``attempt.cap``, in C or with `pure` in Python.
 
     The answer depends on the attempt alone, unless `seconds` run out first.
     """

@@ -102,7 +102,10 @@ class _Chunks:
 
 
 def simulated_order(flat: Flat) -> BelowOrder:
-    """The relation that the best-fit simulation leaves, over `flat`'s blocks (gaps not used)."""
+    """Which blocks lie directly below which when a best-fit allocator runs `flat`'s lifetimes.
+
+    `flat.gaps` are ignored.
+    """
     chunks = _Chunks()
     held: dict[int, _Chunk] = {}
     below: list[set[int]] = [set() for _ in range(flat.n)]

@@ -78,7 +78,7 @@ def _planar(values: list[int], dims: int, fill: int) -> list[int]:
 
 
 def _of_planes(call: relax.Call, args: list[relax.Expr], dims: int) -> relax.Call:
-    """The 2-D form of a window of `dims` (1 or 3) dimensions."""
+    """Make the 2-D call for a convolution or pool of `dims` (1 or 3) spatial dimensions."""
     attrs = call.attrs
     padding = _ints(attrs.padding)
     rank = len(padding) // 2

@@ -78,9 +78,9 @@ def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
 
 
 def prepared(model: onnx.ModelProto, folder: Path, keep_float: Collection[str]) -> onnx.ModelProto:
-    """The model with its constants and batch normalisation folded, its shapes inferred.
+    """Copy of the model with constants and batch normalisation folded and shapes inferred.
 
-    `folder` is for files in between; nodes of `keep_float` must still exist afterwards.
+    Intermediate files go into `folder`. InputError where folding removed a node of `keep_float`.
     """
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

@@ -50,13 +50,14 @@ def function_of(name: str) -> Callable[..., relax.Call]:
 def rebuilt(
     call: relax.Call, args: Sequence[relax.Expr], name: str = "", **changed: Any
 ) -> relax.Call:
-    """Make a call of other operands that has the attributes of `call`, but for those that change.
+    """Copy a call with other operands, and with the attributes in `changed` replaced.
 
     Parameters
     ----------
     call : Call
     args : sequence of Expr
-        All operands, those after the first attribute of the function in ``relax.op`` excepted.
+        Operands in the order of the function in ``relax.op``. Operands that follow an attribute
+        there go into `changed`.
     name : str, optional
         The operator; by default that of `call`.
     **changed

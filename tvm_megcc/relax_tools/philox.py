@@ -37,14 +37,14 @@ _Elements = Callable[[Sequence[Any]], list[Any]]
 
 
 def uniform(draw: te.Tensor, shape: Sequence[Any], dtype: str) -> te.Tensor:
-    """Numbers in [0, 1), in f32 or f64."""
+    """Tensor of uniform random numbers in [0, 1), of `dtype` f32 or f64, for the key `draw`."""
     if dtype == "float64":
         return _filled(draw, shape, dtype, _uniform_f64, 2)
     return _filled(draw, shape, dtype, lambda w: [_fraction(v) for v in w], 4)
 
 
 def normal(draw: te.Tensor, shape: Sequence[Any], dtype: str) -> te.Tensor:
-    """Normally distributed numbers of mean 0 and variance 1, in f32 or f64."""
+    """Tensor of normal random numbers, mean 0, variance 1, of `dtype` f32 or f64, for `draw`."""
     if dtype == "float64":
         return _filled(draw, shape, dtype, _normal_f64, 2)
     return _filled(draw, shape, dtype, lambda w: [*_normal_f32(*w[:2]), *_normal_f32(*w[2:])], 4)

@@ -50,7 +50,7 @@ class Ledger:
         self.learn()
 
     def learn(self) -> None:
-        """Read all records anew: another writer may have added some."""
+        """Read all measurement records again: another process may have added some."""
         job = self.job
         paths = [*job.earlier, *([job.records] if job.records.exists() else [])]
         self.known = Known([read(path) for path in paths])

@@ -55,7 +55,7 @@ class Record:
 
     @property
     def candidate(self) -> str:
-        """As `Candidate.candidate`."""
+        """The kernel's name and its settings, such as ``matmul_f32 NR=8``."""
         return " ".join([self.kernel, *(f"{macro}={value}" for macro, value in self.parameters)])
 
     def line(self) -> str:

@@ -65,7 +65,10 @@ def masked_scores(
 
 
 def masked(ctx: Context, found: relax.Expr, *masks: relax.Expr | None) -> relax.Expr:
-    """Scores and the masks that there are, whose dims are those of the scores, or 1."""
+    """Add masks to attention scores; None is no mask.
+
+    A mask's dims are 1 or those of the scores; the model is ill-typed with others.
+    """
     there = [mask for mask in masks if mask is not None]
     if not there:
         return found
@@ -122,10 +125,11 @@ LOWEST = float(np.finfo(np.float32).min)
 def padding(
     ctx: Context, mask: relax.Expr, batch: Size, keys: Size, value: float, dtype: str
 ) -> relax.Expr:
-    """A mask of integers as numbers to add to the scores.
+    """Attention mask to add to scores: 0 for keys that count, `value` for the others.
 
-    1 is for keys that count: ``[batch, keys]`` or ``[batch, queries, keys]``; or the ends of the
-    keys that count, ``[batch]``; or their ends and then their starts, ``[2 * batch]``.
+    `mask` holds integers in one of four forms: ``[batch, keys]`` or ``[batch, queries, keys]``
+    with 1 for keys that count; ``[batch]`` with the end of the keys that count; ``[2 * batch]``
+    with all ends, then all starts.
     """
     op, shape = relax.op, ctx.shape(mask)
     if len(shape) == 4:

@@ -97,7 +97,7 @@ def like(ctx: Context, inputs: Inputs, attrs: Attrs) -> tuple[tuple[Size, ...], 
 
 
 def wide_of(dtype: str) -> str:
-    """The type that numbers are drawn in, for a result of this type."""
+    """Float type in which random numbers for a result of `dtype` are computed: f64 or f32."""
     return "float64" if dtype == "float64" else "float32"
 
 

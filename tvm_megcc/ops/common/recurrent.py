@@ -104,7 +104,7 @@ class Recurrent(OnnxOp):
         return 0
 
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:
-        """``x @ w`` of all steps in direction `d`."""
+        """Multiply the inputs, ``[steps * batch, size]``, by the weights of direction `d`."""
         columns = weights.permuted(ctx, weights.row(ctx, weights.weight(inputs, 1), d), [1, 0])
         return ctx.emit(relax.op.matmul(rows, weights.expression(ctx, columns, cell.dtype)))
 

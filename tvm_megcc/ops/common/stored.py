@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 def storage(dtype: str) -> DType | None:
-    """The storage type of this TVM name, None for a type that is computed with."""
+    """Storage-only type, such as float8, for TVM's name of a type; None for all other types."""
     row = of_numpy(dtype)
     return row if row is not None and row.is_storage else None
 

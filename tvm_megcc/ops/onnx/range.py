@@ -107,7 +107,10 @@ def _length_from_data(ctx: Context, inputs: Inputs) -> Size:
 def _quotient_of_floats(
     ctx: Context, start: relax.Expr, limit: relax.Expr, step: relax.Expr
 ) -> tuple[relax.Expr, relax.Expr]:
-    """Subtracted in their type and divided in f64, as ONNX Runtime does; and whether it exists."""
+    """``ceil((limit - start) / step)`` in i64, and whether the length is a number that fits.
+
+    Subtracted in the operands' type and divided in f64, as ONNX Runtime does.
+    """
     op = relax.op
     gap = op.astype(op.subtract(limit, start), "float64")
     number = ctx.emit(op.ceil(op.divide(gap, op.astype(step, "float64"))))
@@ -119,7 +122,7 @@ def _quotient_of_floats(
 def _quotient_of_ints(
     ctx: Context, start: relax.Expr, limit: relax.Expr, step: relax.Expr
 ) -> tuple[relax.Expr, relax.Expr]:
-    """As `_quotient_of_floats`, exact: minus the floor of the negated quotient is its ceiling."""
+    """As `_quotient_of_floats`, for integers and exact: ``-floor((start - limit) / step)``."""
     op = relax.op
     gap = op.subtract(op.astype(start, "float64"), op.astype(limit, "float64"))
     start, limit, step = (ctx.emit(op.astype(v, "int64")) for v in (start, limit, step))

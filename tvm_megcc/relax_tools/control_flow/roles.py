@@ -100,6 +100,6 @@ class Functions:
         self._found[gvar] = func.with_attr("global_symbol", gvar.name_hint)
 
     def into(self, mod: tvm.IRModule) -> None:
-        """Make the functions part of `mod`."""
+        """Add the functions made so far to `mod`."""
         for gvar, func in self._found.items():
             mod[gvar] = func
