@@ -6,8 +6,8 @@ import numpy as np
 import onnx
 import pytest
 
+from tvm_megcc.quantisation.accuracy import Range, measured
 from tvm_megcc.quantisation.calibration import Samples
-from tvm_megcc.quantisation.report import Range, measured
 
 pytest.importorskip("onnxruntime", reason="needs the extra 'quantize'")
 

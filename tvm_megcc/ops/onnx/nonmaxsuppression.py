@@ -41,7 +41,7 @@ class Suppression:
         least: te.Tensor,
         capacity: Any,
     ) -> list[te.Tensor]:
-        """Selected boxes, ``int64[capacity, 3]`` (batch, class, box), and their number, ``int64[1]``.
+        """Selected boxes, ``int64[capacity, 3]`` of batch, class, box, and their count, int64[1].
 
         Parameters
         ----------
