@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import Call, Check, Draw, Program, Step, operands_of, sized, usual_sizes
+from tvm_megcc.core.program import Call, Check, Draw, Program, ends_of, operands_of, sized, usual_sizes
 from tvm_megcc.dims import fixed
 
 #: Sets of finished calls that the exact search may visit.
@@ -108,7 +108,7 @@ def _graph(program: Program, io: str) -> _Graph:
     rows: list[tuple[set[int], set[int]]] = []
     for number, step in enumerate(program.calls):
         reads, writes = (
-            {s for t in tensors if (s := storage(t)) is not None} for tensors in _ends(step)
+            {s for t in tensors if (s := storage(t)) is not None} for tensors in ends_of(step)
         )
         for s in writes:
             writers.setdefault(s, number)
@@ -163,16 +163,6 @@ def _graph(program: Program, io: str) -> _Graph:
         forwards=tuple(tuple(s for s in f if s not in kept | inputs) for f in forwards),
         at_start=sum(size[s] for s in inputs),
     )
-
-
-def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Tensors that a step reads, and tensors that it writes."""
-    if isinstance(step, Draw):
-        return (), (step.target,)
-    if not isinstance(step, Call):
-        return operands_of(step), ()
-    cut = len(step.operands) - step.n_outputs
-    return step.operands[:cut], step.operands[cut:]
 
 
 def _start(graph: _Graph) -> _State:
