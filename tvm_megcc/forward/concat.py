@@ -78,5 +78,3 @@ def _changed_after(storages: Storages, call: Call) -> set[int | None]:
     counters = [step.counter for step in steps if isinstance(step, Loop)]
     later = [tensor for step in steps[place + 1 :] for tensor in ends_of(step)[1]]
     return {storages.storage(tensor) for tensor in (*counters, *later)}
-
-

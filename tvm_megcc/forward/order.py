@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import Call, Check, Draw, Program, ends_of, operands_of, sized, usual_sizes
+from tvm_megcc.core.program import Call, Check, Draw, Program, ends_of, sized, usual_sizes
 from tvm_megcc.dims import fixed
 
 #: Sets of finished calls that the exact search may visit.
@@ -142,8 +142,9 @@ def _graph(program: Program, io: str) -> _Graph:
     forwards = []
     for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        places = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
-        options = [storage(operands_of(step)[i]) for i in places]
+        options = []
+        if isinstance(step, Call):
+            options = [storage(step.operands[i]) for i in program.kernels[step.kernel].inplace]
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):

@@ -147,7 +147,7 @@ def cases(
 
     Raises InputError if the inputs or sizes do not fit the model.
     """
-    bundle = program if isinstance(program, Bundle) else bundle_of(program)
+    bundle = bundle_of(program)
     ports = tuple(
         Port(port.name, port.dtype, tuple(d if isinstance(d, int) else str(d) for d in port.dims))
         for port in bundle.inputs
