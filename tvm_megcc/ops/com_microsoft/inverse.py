@@ -8,9 +8,9 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from ...relax_tools.tir_kernels import local
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.matrices import find_pivot, squares
-from ..common.scratch import local
 
 
 class Inverse(OnnxOp):

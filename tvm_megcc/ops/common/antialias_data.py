@@ -14,10 +14,10 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import local
 from .context import Context, expr_dtype
 from .moved import on_last_axis
 from .resample import Options
-from .scratch import local
 from .weighted import weighted
 
 Expr: TypeAlias = relax.Expr

@@ -15,9 +15,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import local
 from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 

@@ -19,10 +19,10 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import local
 from .context import Context
 from .moved import on_last_axis
 from .resample import Axis, Options, positions
-from .scratch import local
 
 #: Bits of a weight's fraction.
 BITS = 22

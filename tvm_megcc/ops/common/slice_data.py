@@ -15,12 +15,12 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, bounds, is_static
+from ...relax_tools.tir_kernels import local
 from ...shapes.axes import normal_axes
 from ...shapes.known_elements import offset_of
 from ...shapes.read_from_data import sizes_from
 from .context import Context
 from .inputs import Inputs
-from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 

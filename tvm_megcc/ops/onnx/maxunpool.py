@@ -10,9 +10,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, product
+from ...relax_tools.tir_kernels import local
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import in_bounds
-from ..common.scratch import local
 
 
 class MaxUnpool(OnnxOp):

@@ -10,10 +10,10 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, compare, minimum, product
+from ...relax_tools.tir_kernels import local
 from ...shapes.constraints import Labels, Shape
 from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.scratch import local
 
 
 @dataclass(frozen=True, slots=True)
