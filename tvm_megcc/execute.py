@@ -26,7 +26,7 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, elf, toolchain
-from tvm_megcc.host.package import Package, Port
+from tvm_megcc.host.package import Package, Port, shapes_of
 from tvm_megcc.host.package import check as check_package
 from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.host.trace import read_trace
@@ -258,11 +258,6 @@ def _refusals() -> Iterator[None]:
         yield
     except ValueError as error:
         raise InputError(f"{' '.join(str(error).split())}; give the inputs other sizes") from error
-
-
-def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
-    """The dims of ports whose shapes are fixed, by name."""
-    return {port.name: tuple(int(dim) for dim in port.shape) for port in ports}
 
 
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:
