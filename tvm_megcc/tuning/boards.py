@@ -83,11 +83,7 @@ class Boards:
         return keys.count(self.key)
 
     def run(
-        self,
-        program: Program | Bundle,
-        cases: Sequence[Arrays],
-        limit: float | None,
-        folder: Path,
+        self, program: Program | Bundle, cases: Sequence[Arrays], limit: float | None, folder: Path
     ) -> list[Run]:
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / f"{emit.c_name(program.name)}_{threading.get_ident():x}.so"

@@ -115,11 +115,7 @@ class Local:
         return "qemu" if self.unit == "instructions" else "local"
 
     def run(
-        self,
-        program: Program | Bundle,
-        cases: Sequence[Arrays],
-        limit: float | None,
-        folder: Path,
+        self, program: Program | Bundle, cases: Sequence[Arrays], limit: float | None, folder: Path
     ) -> list[Run]:
         exe = build(program, self.arch, folder)
         manifest = package.load(folder / "package").manifest
