@@ -55,9 +55,7 @@ def normal(draw: te.Tensor, shape: Sequence[Any], dtype: str) -> te.Tensor:
 def _filled(
     draw: te.Tensor, shape: Sequence[Any], dtype: str, elements: _Elements, per_block: int
 ) -> te.Tensor:
-    count: Any = tirx.const(1, "int64")
-    for size in shape:
-        count = count * size
+    count: Any = math.prod(shape, start=tirx.const(1, "int64"))
 
     def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
         with IRBuilder() as builder:

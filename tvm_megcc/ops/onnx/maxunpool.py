@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tvm import te, tirx
@@ -62,9 +63,9 @@ def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> tuple[list[Siz
 
 
 def _kernel(x: Any, index: Any, inner: Any, result: Any) -> None:
-    count, total = _product(x.shape), _product(result.shape)
-    rest, place, step, inside = (local() for _ in range(4))
     zero, one = (tirx.const(v, "int64") for v in (0, 1))
+    count, total = prod(x.shape, start=one), prod(result.shape, start=one)
+    rest, place, step, inside = (local() for _ in range(4))
     with T.serial(0, total) as k:
         result[k] = tirx.const(0, result.dtype)
     with T.serial(0, count) as element:
@@ -80,10 +81,3 @@ def _kernel(x: Any, index: Any, inner: Any, result: Any) -> None:
             rest[0] = tirx.floordiv(rest[0], own)
         with T.If(tirx.all(inside[0] != 0, rest[0] == 0)), T.Then():
             result[place[0]] = x[element]
-
-
-def _product(sizes: Sequence[Any]) -> Any:
-    result: Any = tirx.const(1, "int64")
-    for size in sizes:
-        result = result * size
-    return result
