@@ -81,17 +81,9 @@ class Recorder:
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
     """Build a package so that it records its calls; MegccError if a tool is missing or fails."""
-    debug = _debug_folder()
-    flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
-    sources = [debug / "megcc_dump.c"]
+    flags, sources = toolchain.hooks("megcc_dump")
     with build_cache.built(package, arch, flags=flags, sources=sources) as program:
         yield Recorder(package, arch, program)
-
-
-def _debug_folder() -> Path:
-    from tvm_megcc import runtime
-
-    return Path(str(runtime.__file__)).resolve().parent / "debug"
 
 
 def _read(data: bytes) -> Iterator[Record]:
