@@ -249,29 +249,24 @@ def count(model: Model, arch: str, cpu: str, mode: str, folder: Path) -> Counted
     return Counted(row.instructions[arch] / 1e6, *(b / 1e6 for b in row.moved_bytes[arch]))
 
 
-def arm_line(
-    figure: dict[str, object], folder: Path, shared: Path, modes: Sequence[str]
-) -> list[str]:
+def arm_line(figure: dict[str, object], folder: Path, args: argparse.Namespace) -> list[str]:
     """A row of the table: one model on one Arm architecture."""
     name, arch = str(figure["model"]), str(figure["arch"])
-    model = model_of(name, folder, shared)
-    counts = [count(model, arch, str(figure["cpu"]), mode, folder) for mode in modes]
+    model = model_of(name, folder, args.shared)
+    counts = [count(model, arch, str(figure["cpu"]), mode, folder) for mode in args.modes]
     cells = [name, arch, *(f"{one.instructions:,.2f} M" for one in counts), *counts[0].moved]
     best, wanted = figure["best"], figure["wanted"]
     cells += [f"{figure['peer']} {best:,} M", f"{wanted:,} M"]
     return cells
 
 
-def host_line(
-    figure: dict[str, object], folder: Path, shared: Path, modes: Sequence[str],
-    args: argparse.Namespace,
-) -> list[str]:  # fmt: skip
+def host_line(figure: dict[str, object], folder: Path, args: argparse.Namespace) -> list[str]:
     """A row of the table: one model on this machine."""
-    model = model_of(str(figure["model"]), folder, shared)
-    timed = time_host(model, folder, modes, PEERS, args)
+    model = model_of(str(figure["model"]), folder, args.shared)
+    timed = time_host(model, folder, args.modes, PEERS, args)
     cells = [model.name, str(figure["arch"])]
-    cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in modes] + ["-", "-"]
-    ratio = timed.ratio(modes[0])
+    cells += [f"{min(timed.ours[mode]):.2f} ms" for mode in args.modes] + ["-", "-"]
+    ratio = timed.ratio(args.modes[0])
     if timed.best is None or ratio is None:
         return [*cells, "-", f"{figure['wanted']} x"]
     low, middle, high = ratio
@@ -286,13 +281,10 @@ def rows(names: Sequence[str], args: argparse.Namespace) -> Iterator[list[str]]:
             continue
         if args.arch and figure["arch"] not in args.arch.split(","):
             continue
-        with tempfile.TemporaryDirectory(prefix="megcc_peers_") as name:
-            folder = Path(name)
+        line = host_line if figure["arch"] == "x86" else arm_line
+        with tempfile.TemporaryDirectory(prefix="megcc_peers_") as folder:
             try:
-                if figure["arch"] == "x86":
-                    yield host_line(figure, folder, args.shared, args.modes, args)
-                else:
-                    yield arm_line(figure, folder, args.shared, args.modes)
+                yield line(figure, Path(folder), args)
             except MegccError as error:
                 yield [figure["model"], figure["arch"], str(error)]
 

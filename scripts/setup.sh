@@ -79,3 +79,18 @@ make_venv() {
   printf '%s\n' "$state" >>"$venv/installed.new"
   mv "$venv/installed.new" "$venv/installed"
 }
+
+# The packages of many models share kernels; ccache, where it is, compiles each once. Debug information
+# names the directory, which would make every sanitised package one of its own: that is left out of account.
+# What a file depends on is asked of the compiler as it compiles, not of the preprocessor first: 18 % less for
+# files with headers of vector instructions.
+use_ccache() {
+  [ ! -d /usr/lib/ccache ] || export PATH="/usr/lib/ccache:$PATH" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+}
+
+# run EXTRAS [ARGUMENTS...]: goes on as the Python script beside this one, of the same name.
+run() {
+  make_venv "$1"
+  use_ccache
+  exec "$python" "$root/scripts/$(basename "$0").py" "${@:2}"
+}

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, elf, toolchain
-from tvm_megcc.host.package import Package, Port
+from tvm_megcc.host.package import Package, Port, shapes_of
 from tvm_megcc.host.package import check as check_package
 from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.host.trace import read_trace
@@ -44,7 +45,7 @@ class Result:
     trace: Mapping[str, Any] | None = None
 
 
-class Runnable(Protocol):
+class Runnable(ABC):
     """A compiled model that is ready to run.
 
     Attributes
@@ -60,9 +61,9 @@ class Runnable(Protocol):
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
 
+    @abstractmethod
     def check_shapes(self, ports: Sequence[Port]) -> None:
         """Refuse inputs of these fixed shapes that the model does not take, without making any."""
-        ...
 
     def run(
         self,
@@ -77,7 +78,12 @@ class Runnable(Protocol):
 
         ``seed`` is that of random numbers that the model draws.
         """
-        ...
+        warmup = int(repeat > 1) if warmup is None else warmup
+        return self._run(inputs, repeat, warmup, profile, seed)
+
+    @abstractmethod
+    def _run(self, inputs: Arrays, repeat: int, warmup: int, profile: bool, seed: int) -> Result:
+        """`run` with all its arguments."""
 
 
 @contextmanager
@@ -161,12 +167,7 @@ def _is_library(path: Path) -> bool:
     return path.suffix == ".so" and not path.is_dir()
 
 
-def _warmup(repeat: int, asked: int | None) -> int:
-    """Untimed runs before `repeat` timed ones, where nothing else is asked for."""
-    return int(repeat > 1) if asked is None else asked
-
-
-class _Built:
+class _Built(Runnable):
     """A package's own runner."""
 
     def __init__(self, package: Package, arch: str, program: Path, threads: int) -> None:
@@ -178,15 +179,7 @@ class _Built:
     def check_shapes(self, ports: Sequence[Port]) -> None:
         toolchain.check_shapes(self.program, self.arch, shapes_of(ports), self.package.manifest)
 
-    def run(
-        self,
-        inputs: Arrays,
-        *,
-        repeat: int = 1,
-        warmup: int | None = None,
-        profile: bool = False,
-        seed: int = 0,
-    ) -> Result:
+    def _run(self, inputs: Arrays, repeat: int, warmup: int, profile: bool, seed: int) -> Result:
         args = ["--threads", str(self.threads)] if self.threads > 1 else []
         with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as folder:
             trace = Path(folder, "trace.json")
@@ -196,7 +189,7 @@ class _Built:
                 inputs,
                 self.package.manifest,
                 repeat=repeat,
-                warmup=_warmup(repeat, warmup),
+                warmup=warmup,
                 seed=seed,
                 args=[*args, *(["--trace", str(trace)] if profile else [])],
             )
@@ -207,7 +200,7 @@ class _Built:
         return Result(outputs, result.times_ms, found)
 
 
-class _Library:
+class _Library(Runnable):
     """A TVM library, loaded into this process."""
 
     emulated = False
@@ -239,21 +232,13 @@ class _Library:
             except AttributeError:  # a library of an earlier version
                 pass
 
-    def run(
-        self,
-        inputs: Arrays,
-        *,
-        repeat: int = 1,
-        warmup: int | None = None,
-        profile: bool = False,
-        seed: int = 0,
-    ) -> Result:
+    def _run(self, inputs: Arrays, repeat: int, warmup: int, profile: bool, seed: int) -> Result:
         assert not profile, "`check_profiled` refuses it"
         with _refusals():
             for name, value in inputs.items():
                 self.module.set_input(name, value)
             self.module.set_seed(seed)
-            for _ in range(_warmup(repeat, warmup)):
+            for _ in range(warmup):
                 self.module.run()
             times = []
             for _ in range(repeat):
@@ -273,11 +258,6 @@ def _refusals() -> Iterator[None]:
         yield
     except ValueError as error:
         raise InputError(f"{' '.join(str(error).split())}; give the inputs other sizes") from error
-
-
-def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
-    """The dims of ports whose shapes are fixed, by name."""
-    return {port.name: tuple(int(dim) for dim in port.shape) for port in ports}
 
 
 def _port(name: str, array: np.ndarray[Any, Any], shape: Sequence[int | None]) -> Port:

@@ -129,7 +129,7 @@ def package(
     UnsupportedError
         A size or a number does not fit in 32 bits.
     """
-    bundles = {a: p if isinstance(p, Bundle) else bundle_of(p) for a, p in programs.items()}
+    bundles = {a: bundle_of(p) for a, p in programs.items()}
     _check(bundles)
     ident = c_name(name)
     archs = tuple(sorted(bundles))

@@ -9,7 +9,7 @@ model's input k counts as call -1 - k.
 
 from __future__ import annotations
 
-from tvm_megcc.core.program import Call, Copy, Draw, Location, Program, Step
+from tvm_megcc.core.program import Call, Location, Program, ends_of
 from tvm_megcc.dims import typical
 
 #: From, to, and who wrote what is there.
@@ -27,22 +27,13 @@ def sources(program: Program) -> list[list[int]]:
     found: list[list[int]] = []
     number = 0
     for step in program.calls:
-        reads, writes = _operands(step)
+        reads, writes = ends_of(step)
         read = frozenset[int]().union(*(memory.read(t) for t in reads))
         found.append(sorted(read))
         for tensor in writes:
             memory.write(tensor, frozenset({number}) if isinstance(step, Call) else read)
         number += isinstance(step, Call)
     return found
-
-
-def _operands(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if isinstance(step, Call):
-        cut = len(step.operands) - step.n_outputs
-        return step.operands[:cut], step.operands[cut:]
-    if isinstance(step, Draw):
-        return (), (step.target,)
-    return ((step.source,), (step.target,)) if isinstance(step, Copy) else ((), ())
 
 
 class _Memory:

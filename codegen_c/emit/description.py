@@ -47,13 +47,11 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
 
 
 def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, object]:
-    tensors = [number[t] for t in call.operands]
     scratch = 0 if call.workspace is None else program.tensors[call.workspace].nbytes
-    cut = len(tensors) - call.n_outputs
     return {
         "name": call.name,
-        "reads": tensors[:cut],
-        "writes": tensors[cut:],
+        "reads": [number[t] for t in call.reads],
+        "writes": [number[t] for t in call.writes],
         "workspace": scratch,
         "multiply_adds": call.multiply_adds,
     }

@@ -41,7 +41,7 @@ def compiler(
 
 def kernels(program: Program | Bundle, inputs: Mapping[str, np.ndarray] | None = None) -> list[str]:
     """The symbols of a program's calls in order; of several programs, that for these inputs."""
-    bundle = program if isinstance(program, Bundle) else bundle_of(program)
+    bundle = bundle_of(program)
     number = 0
     if inputs is not None:
         shapes = {name: array.shape for name, array in inputs.items()}

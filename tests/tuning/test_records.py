@@ -26,7 +26,7 @@ def kernels():
 
 def figures(*records: Record) -> tuple[float | None, ...]:
     known = Known([replace_file(records)])
-    found = known.figures(TASK, FACTS, kernels(), kernels()[0])
+    found = known.figures(TASK, FACTS, kernels())
     return () if found is None else found.costs
 
 
@@ -123,11 +123,11 @@ def test_records_of_other_sizes_are_not_compared() -> None:
 def test_records_that_are_of_no_use_are_said() -> None:
     stale = replace(RECORD, digest="of an earlier kernel")
     known = Known([replace_file([stale])])
-    assert known.figures(TASK, FACTS, kernels(), kernels()[0]) is None
+    assert known.figures(TASK, FACTS, kernels()) is None
     assert known.notes() == [
         "'r.json': 1 records are of kernels that have changed since and are skipped; tvmc tune"
         " measures them again"
     ]
     other = Task.of("softmax", "armv7", FACTS)
-    assert known.figures(other, FACTS, kernels(), kernels()[0]) is None
+    assert known.figures(other, FACTS, kernels()) is None
     assert "no record is for armv7, only for arm64" in known.notes()[0]

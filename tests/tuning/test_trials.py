@@ -54,7 +54,7 @@ def test_candidates_are_those_that_the_user_allows(
 ) -> None:
     survey = Survey(preference)
     assert survey.knows(TASK) and not survey.is_trial
-    assert survey.figures(TASK, FACTS, [OTHER, ROUNDED, PLAIN, FAST], PLAIN) is None
+    assert survey.figures(TASK, FACTS, [PLAIN, OTHER, ROUNDED, FAST]) is None
     (call,) = survey.calls.values()
     assert (call.task, call.facts, call.usual) == (TASK, FACTS, PLAIN)
     assert call.kernels == candidates
@@ -63,8 +63,8 @@ def test_candidates_are_those_that_the_user_allows(
 
 def test_a_call_without_a_choice_is_none() -> None:
     survey = Survey(Preference("size", exact=True))
-    assert survey.figures(TASK, FACTS, [PLAIN, ROUNDED, FAST], PLAIN) is None
-    assert survey.figures(TASK, FACTS, [PLAIN], PLAIN) is None
+    assert survey.figures(TASK, FACTS, [PLAIN, ROUNDED, FAST]) is None
+    assert survey.figures(TASK, FACTS, [PLAIN]) is None
     assert not survey.calls
 
 
@@ -72,5 +72,5 @@ def test_a_trial_takes_its_kernel_and_leaves_other_calls() -> None:
     trial, other = Trial({TASK: OTHER}), Task.of("matmul", "arm64", FACTS)
     assert trial.is_trial and trial.knows(TASK) and not trial.knows(other)
     kernels = [PLAIN, OTHER, FAST]
-    assert trial.figures(TASK, FACTS, kernels, PLAIN) == Figures((None,) * 3, "instructions", 1)
-    assert trial.figures(other, FACTS, kernels, PLAIN) is None
+    assert trial.figures(TASK, FACTS, kernels) == Figures((None,) * 3, "instructions", 1)
+    assert trial.figures(other, FACTS, kernels) is None

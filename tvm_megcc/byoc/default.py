@@ -15,6 +15,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.relax.pipeline import PIPELINE_MAP
 
+from tvm_megcc.relax_tools.rewriting import module_pass
 from tvm_megcc.target import architecture, is_ours, llvm_target
 
 _MARK = "_tvm_megcc_wraps"
@@ -57,25 +58,21 @@ def _compiled_by_llvm(mod: tvm.IRModule, arch: str) -> tvm.IRModule:
     return tvm.IRModule(kept, attrs, mod.global_infos)
 
 
-@tvm.transform.module_pass(opt_level=0, name="tvm_megcc.CompileRegions")
-class CompileRegions:
+@module_pass("tvm_megcc.CompileRegions")
+def CompileRegions(mod: tvm.IRModule) -> tvm.IRModule:
     """TVM's ``RunCodegen`` for every function that calls a region.
 
     By itself it looks at ``main`` only, and not at the functions of a dispatched module.
     """
+    from tvm_megcc.byoc.regions import is_region
 
-    def transform_module(self, mod: tvm.IRModule, ctx: tvm.transform.PassContext) -> tvm.IRModule:
-        from tvm_megcc.byoc.regions import is_region
-
-        callers = [
-            gvar.name_hint
-            for gvar, func in mod.functions_items()
-            if isinstance(func, relax.Function)
-            and any(is_region(mod[g]) for g in relax.analysis.all_global_vars(func))
-        ]
-        if not callers:
-            return mod
-        return relax.transform.RunCodegen(entry_functions=callers)(mod)
+    callers = [
+        gvar.name_hint
+        for gvar, func in mod.functions_items()
+        if isinstance(func, relax.Function)
+        and any(is_region(mod[g]) for g in relax.analysis.all_global_vars(func))
+    ]
+    return relax.transform.RunCodegen(entry_functions=callers)(mod) if callers else mod
 
 
 def with_regions(arch: Any = None, threads: int | None = None) -> tvm.ir.transform.Pass:

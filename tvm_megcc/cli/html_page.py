@@ -106,11 +106,11 @@ def _profile(args: argparse.Namespace, tell: Any) -> Profile | None:
 def _shapes(args: argparse.Namespace, package: Package) -> Mapping[str, Sequence[int]] | None:
     """The inputs' shapes where they are all known."""
     from tvm_megcc.host import arrays
+    from tvm_megcc.host.package import shapes_of
 
     if args.shapes is None and any(port.is_symbolic for port in package.inputs):
         return None
-    ports = arrays.sized(package.inputs, options.shapes(args.shapes, "--shapes"))
-    return {port.name: [int(dim) for dim in port.shape] for port in ports}
+    return shapes_of(arrays.sized(package.inputs, options.shapes(args.shapes, "--shapes")))
 
 
 def _code(

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tvm_megcc.cli import compiling, options
 from tvm_megcc.errors import ToolError
 
 HELP = "measure the kernels that a model may use, and write records for tvmc compile"
-
-_CLEAR = "\r\x1b[K"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.tuning import boards, findings, session
 
-    with _progress() as tell:
+    with options.progress() as tell:
         found = session.tune_model(
             args.model,
             args.output,
@@ -63,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
             seconds=args.time,
             inputs=None if args.inputs is None else Path(args.inputs),
             sizes=[options.shapes(text, "--shapes") or {} for text in args.shapes or ()],
-            tell=tell,
+            tell=tell or (lambda line: None),
         )
     if found.rows:
         options.print_table(findings.HEAD, found.table())
@@ -71,15 +66,3 @@ def run(args: argparse.Namespace) -> None:
         print(line)
     if found.stopped:
         raise ToolError(f"{found.stopped}; what was measured is in '{args.output}'")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """A line on the terminal about progress; none in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda line: None
-        return
-    try:
-        yield lambda line: print(f"{_CLEAR}{line}", end="", file=sys.stderr, flush=True)
-    finally:
-        print(_CLEAR, end="", file=sys.stderr, flush=True)

@@ -16,6 +16,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tvm_megcc.relax_tools.attributes import read
+
 if TYPE_CHECKING:
     import tvm
 
@@ -62,10 +64,9 @@ def _text(item: tuple[str, Interval]) -> str:
 
 def plan_of(mod: tvm.IRModule, function: str) -> DispatchPlan | None:
     """The plan of `function` of a module; None if it is not dispatched."""
-    attrs = mod[function].attrs
-    if not attrs or ATTRIBUTE not in attrs:
+    row = read(mod[function], ATTRIBUTE)
+    if row is None:
         return None
-    row = json.loads(str(attrs[ATTRIBUTE]))
     variants = tuple(
         (v["function"], {dim: (low, high) for dim, (low, high) in v["ranges"].items()})
         for v in row["variants"]

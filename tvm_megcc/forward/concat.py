@@ -10,17 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tvm_megcc.core.program import (
-    Call,
-    Copy,
-    Draw,
-    Loop,
-    Program,
-    Step,
-    data_symbols,
-    sized,
-    usual_sizes,
-)
+from tvm_megcc.core.program import Call, Loop, Program, data_symbols, ends_of, sized, usual_sizes
 from tvm_megcc.dims import Size, symbols
 from tvm_megcc.forward.merging import Storages
 
@@ -86,11 +76,5 @@ def _changed_after(storages: Storages, call: Call) -> set[int | None]:
     steps = storages.program.calls
     place = next(number for number, step in enumerate(steps) if step is call)
     counters = [step.counter for step in steps if isinstance(step, Loop)]
-    later = [tensor for step in steps[place + 1 :] for tensor in _written(step)]
+    later = [tensor for step in steps[place + 1 :] for tensor in ends_of(step)[1]]
     return {storages.storage(tensor) for tensor in (*counters, *later)}
-
-
-def _written(step: Step) -> tuple[int, ...]:
-    if isinstance(step, Copy | Draw):
-        return (step.target,)
-    return step.operands[-step.n_outputs :] if isinstance(step, Call) and step.n_outputs else ()

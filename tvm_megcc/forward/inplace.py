@@ -24,10 +24,10 @@ def run_in_place(program: Program) -> Program:
 
 def _forward(storages: Storages, step: int, call: Call, operand: int) -> bool:
     """Merge the call's output into the storage of its input `operand`, if that is sound."""
-    cut = len(call.operands) - call.n_outputs
-    if call.n_outputs != 1 or operand >= cut:
+    reads = call.reads
+    if call.n_outputs != 1 or operand >= len(reads):
         return False
-    reads, output = call.operands[:cut], call.operands[cut]
+    (output,) = call.writes
     source, target = storages.storage(reads[operand]), storages.storage(output)
     if source is None or target is None or source == target:
         return False

@@ -16,7 +16,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
-from tvm_megcc.core.program import Call, Check, Draw, Program, Step, operands_of, sized, usual_sizes
+from tvm_megcc.core.program import Call, Check, Draw, Program, ends_of, sized, usual_sizes
 from tvm_megcc.dims import fixed
 
 #: Sets of finished calls that the exact search may visit.
@@ -108,7 +108,7 @@ def _graph(program: Program, io: str) -> _Graph:
     rows: list[tuple[set[int], set[int]]] = []
     for number, step in enumerate(program.calls):
         reads, writes = (
-            {s for t in tensors if (s := storage(t)) is not None} for tensors in _ends(step)
+            {s for t in tensors if (s := storage(t)) is not None} for tensors in ends_of(step)
         )
         for s in writes:
             writers.setdefault(s, number)
@@ -142,8 +142,9 @@ def _graph(program: Program, io: str) -> _Graph:
     forwards = []
     for step, (_, writes) in zip(program.calls, rows, strict=True):
         made = sum(size[s] for s in writes)
-        places = program.kernels[step.kernel].inplace if isinstance(step, Call) else ()
-        options = [storage(operands_of(step)[i]) for i in places]
+        options = []
+        if isinstance(step, Call):
+            options = [storage(step.operands[i]) for i in program.kernels[step.kernel].inplace]
         forwards.append(tuple(s for s in options if s is not None and size[s] == made))
     after: list[list[int]] = [[] for _ in rows]
     for number, mask in enumerate(before):
@@ -163,16 +164,6 @@ def _graph(program: Program, io: str) -> _Graph:
         forwards=tuple(tuple(s for s in f if s not in kept | inputs) for f in forwards),
         at_start=sum(size[s] for s in inputs),
     )
-
-
-def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Tensors that a step reads, and tensors that it writes."""
-    if isinstance(step, Draw):
-        return (), (step.target,)
-    if not isinstance(step, Call):
-        return operands_of(step), ()
-    cut = len(step.operands) - step.n_outputs
-    return step.operands[:cut], step.operands[cut:]
 
 
 def _start(graph: _Graph) -> _State:

@@ -94,15 +94,14 @@ def _choice(match: Match, arch: str) -> _Choice:
     if known is None:
         return _Choice(match, match.kernels)
     op, facts, usual = match.request.op, match.request.facts, match.kernels[0]
-    kernels = registry.choices(op, arch, facts)
-    found = known.figures(Task.of(op, arch, facts), facts, kernels, usual)
+    kernels = sorted(registry.choices(op, arch, facts), key=lambda kernel: kernel != usual)
+    found = known.figures(Task.of(op, arch, facts), facts, kernels)
     if found is not None and found.wanted is not None:
         return _Choice(match, (kernels[found.wanted],))
     costs = () if found is None else found.costs
     rows = [(k, c) for k, c in zip(kernels, costs, strict=False) if c is not None]
     if found is None or usual not in [kernel for kernel, _ in rows]:
         return _Choice(match, match.kernels)  # there is nothing to compare with
-    rows.sort(key=lambda row: row[0] != usual)
     rate = PER_NS if found.unit == "ns" else 1
     measured = tuple(round(rate * cost) for _, cost in rows)
     return _Choice(match, tuple(kernel for kernel, _ in rows), measured)

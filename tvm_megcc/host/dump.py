@@ -23,7 +23,7 @@ import numpy as np
 from tvm_megcc.core import dtypes
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import build_cache, toolchain
-from tvm_megcc.host.package import Package, Port
+from tvm_megcc.host.package import Package, Port, shapes_of
 
 #: The list of a dump's calls, and its first line.
 CALLS = "calls.txt"
@@ -56,8 +56,7 @@ class Recorder:
 
     def check_shapes(self, ports: Sequence[Port]) -> None:
         """Refuse inputs of these fixed shapes that the model does not take, without making any."""
-        shapes = {port.name: [int(dim) for dim in port.shape] for port in ports}
-        toolchain.check_shapes(self.program, self.arch, shapes, self.package.manifest)
+        toolchain.check_shapes(self.program, self.arch, shapes_of(ports), self.package.manifest)
 
     def records(
         self, inputs: Mapping[str, np.ndarray], seed: int = 0
@@ -82,17 +81,9 @@ class Recorder:
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
     """Build a package so that it records its calls; MegccError if a tool is missing or fails."""
-    debug = _debug_folder()
-    flags = ["-include", str(debug / "megcc_dump.h"), f"-I{debug}"]
-    sources = [debug / "megcc_dump.c"]
+    flags, sources = toolchain.hooks("megcc_dump")
     with build_cache.built(package, arch, flags=flags, sources=sources) as program:
         yield Recorder(package, arch, program)
-
-
-def _debug_folder() -> Path:
-    from tvm_megcc import runtime
-
-    return Path(str(runtime.__file__)).resolve().parent / "debug"
 
 
 def _read(data: bytes) -> Iterator[Record]:

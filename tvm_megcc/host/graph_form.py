@@ -51,25 +51,24 @@ def graph_json(program: Program) -> dict[str, Any]:
     for port in program.inputs:
         add_null(port.name, port.tensor)
     for call in calls:
-        for tensor in call.operands[: len(call.operands) - call.n_outputs]:
+        for tensor in call.reads:
             if program.tensors[tensor].location.space == "weight":
                 add_null(program.tensors[tensor].name, tensor)
     arg_nodes = list(range(len(nodes)))
     for number, call in enumerate(calls):
-        cut = len(call.operands) - call.n_outputs
         add(
             {
                 "op": "tvm_op",
                 "name": call.name or f"call_{number}",
                 "attrs": {
                     "func_name": program.kernels[call.kernel].symbol,
-                    "num_inputs": str(cut),
+                    "num_inputs": str(len(call.reads)),
                     "num_outputs": str(call.n_outputs),
                     "flatten_data": "0",
                 },
-                "inputs": [_source(program, entry, t) for t in call.operands[:cut]],
+                "inputs": [_source(program, entry, t) for t in call.reads],
             },
-            list(call.operands[cut:]),
+            list(call.writes),
         )
     for port in program.outputs:
         if program.tensors[port.tensor].location.space == "weight":

@@ -51,6 +51,11 @@ class Port:
         return any(isinstance(dim, str) for dim in self.shape)
 
 
+def shapes_of(ports: Sequence[Port]) -> dict[str, tuple[int, ...]]:
+    """The dims of ports whose shapes are fixed, by name."""
+    return {port.name: tuple(int(dim) for dim in port.shape) for port in ports}
+
+
 def fits(shape: Sequence[int], wanted: Sequence[int | str]) -> bool:
     """Whether a shape has the rank and the fixed dims that are wanted.
 

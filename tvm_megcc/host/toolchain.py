@@ -269,6 +269,14 @@ def failure(what: str, words: str) -> ToolError:
     return ToolError(f"{what} failed: {why}; --verbose shows all it said", words)
 
 
+def hooks(name: str) -> tuple[list[str], list[Path]]:
+    """Flags and sources that build ``runtime/debug/<name>.c`` around the calls of a package."""
+    from tvm_megcc import runtime
+
+    debug = Path(str(runtime.__file__)).resolve().parent / "debug"
+    return ["-include", str(debug / f"{name}.h"), f"-I{debug}"], [debug / f"{name}.c"]
+
+
 def run_package(
     exe: str | Path,
     arch: str,

@@ -28,7 +28,7 @@ from tvm_megcc.codegen_c.sources import header_text
 from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.dims import Dim, Size
 from tvm_megcc.kernels import constants
-from tvm_megcc.kernels.expression import Expression, Fact
+from tvm_megcc.kernels.expression import Expression, Fact, Facts
 
 OP_DIR = Path(codegen_c.__file__).parent / "include" / "op"
 
@@ -124,13 +124,11 @@ class Contract:
         names = ", ".join(o.name for o in self.operands)
         raise ValueError(f"{self.op}: there is no operand {name!r}; it has {names}")
 
-    def inputs_of(self, facts: Mapping[str, Fact]) -> tuple[Operand, ...]:
+    def inputs_of(self, facts: Facts) -> tuple[Operand, ...]:
         """The inputs that a call with these facts has, in the order of ``ptr``."""
         return tuple(o for o in self.inputs if o.there(facts))
 
-    def completed(
-        self, facts: Mapping[str, Fact], tensors: Mapping[str, Tensor]
-    ) -> dict[str, Fact]:
+    def completed(self, facts: Facts, tensors: Mapping[str, Tensor]) -> dict[str, Fact]:
         """The facts of a call, and the types of its inputs and outputs `tensors`, by variable.
 
         Raises
@@ -146,7 +144,7 @@ class Contract:
                 self._check_shape(operand, tensors[operand.name], found)
         return found
 
-    def check_facts(self, facts: Mapping[str, Fact]) -> None:
+    def check_facts(self, facts: Facts) -> None:
         """Refuse facts that are missing or unknown, and values that they cannot have."""
         for name in self.facts.keys() - facts.keys():
             raise ValueError(f"{self.op}: the fact {name!r} is missing")
@@ -159,7 +157,7 @@ class Contract:
                 wanted = ", ".join(map(str, allowed)) or "a number"
                 raise ValueError(f"{self.op}: the fact {name!r} is {value!r}, not {wanted}")
 
-    def types(self, facts: Mapping[str, Fact], tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    def types(self, facts: Facts, tensors: Mapping[str, Tensor]) -> dict[str, str]:
         """Type variable -> type, from the operands of a call; of what it has not, nothing."""
         wanted = (*self.inputs_of(facts), *self.outputs)
         for name in tensors:
@@ -185,7 +183,7 @@ class Contract:
             first.setdefault(name, operand.name)
         return {v: found[v] for v in self.variables if v in found}
 
-    def _check_shape(self, operand: Operand, given: Tensor, facts: Mapping[str, Fact]) -> None:
+    def _check_shape(self, operand: Operand, given: Tensor, facts: Facts) -> None:
         if given.shape is None or operand.shape is None:
             return
         named = {name for size in operand.shape for name in size.names}

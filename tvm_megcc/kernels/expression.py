@@ -32,6 +32,7 @@ from tvm_megcc.core import dtypes
 from tvm_megcc.dims import Dim, Size
 
 Fact = int | float | str | Dim
+Facts = Mapping[str, Fact]
 
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp,
@@ -192,7 +193,7 @@ class Expression:
         object.__setattr__(self, "constants", numbers)
         object.__setattr__(self, "names", frozenset(facts))
 
-    def __call__(self, facts: Mapping[str, Fact]) -> Fact:
+    def __call__(self, facts: Facts) -> Fact:
         missing = self.names - facts.keys()
         if missing:
             raise KeyError(f"{self.text!r} needs the fact {sorted(missing)[0]!r}")
@@ -209,7 +210,7 @@ class Expression:
             self.text,
         )
 
-    def number(self, facts: Mapping[str, Fact]) -> int:
+    def number(self, facts: Facts) -> int:
         """The value where no fact is symbolic, truth as 0 or 1."""
         value = self(facts)
         assert isinstance(value, int), f"{self.text!r} is {value!r}, not a number"

@@ -19,7 +19,7 @@ from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.core.program import Kernel
 from tvm_megcc.dims import Dim, Size, Undecided, typical
 from tvm_megcc.kernels.contract import Contract, contract
-from tvm_megcc.kernels.expression import Expression, Fact
+from tvm_megcc.kernels.expression import Expression, Fact, Facts
 from tvm_megcc.kernels.types import Types
 
 
@@ -87,7 +87,7 @@ class KernelFile:
         has = {f.name for f in machine(arch).features}
         return [name for name in self.features if name not in has]
 
-    def refusal(self, arch: str, facts: Mapping[str, Fact]) -> str:
+    def refusal(self, arch: str, facts: Facts) -> str:
         """Why the kernel does not apply, or an empty string when it does."""
         mine = machine(arch)
         if mine.arch.name not in self.archs and "portable" not in self.archs:
@@ -111,7 +111,7 @@ class KernelFile:
             return f"ranks {self.formulas['rank'].spelled_out}, which may change"
         return ""
 
-    def ranked(self, facts: Mapping[str, Fact]) -> int | None:
+    def ranked(self, facts: Facts) -> int | None:
         """The rank for a call; None where it depends on the shapes at run time."""
         try:
             rank = self.formulas["rank"](facts)
@@ -119,7 +119,7 @@ class KernelFile:
             return None
         return None if isinstance(rank, Dim) else int(rank)
 
-    def instance(self, facts: Mapping[str, Fact]) -> Kernel:
+    def instance(self, facts: Facts) -> Kernel:
         """The kernel with its macros set: equal parameters give equal symbols."""
         values = ((macro, value(facts)) for macro, value in self.params)
         defines = tuple((m, str(int(v) if isinstance(v, bool) else v)) for m, v in values)
@@ -135,11 +135,11 @@ class KernelFile:
             features=self.features,
         )
 
-    def attrs(self, facts: Mapping[str, Fact]) -> tuple[Size, ...]:
+    def attrs(self, facts: Facts) -> tuple[Size, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
         return tuple(_bits(facts[name]) for name in self.contract.attributes)
 
-    def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
+    def signature(self, facts: Facts) -> tuple[str, tuple[str, ...]]:
         """Symbol and attributes of a program's call."""
         return self.instance(facts).symbol, tuple(str(attr) for attr in self.attrs(facts))
 
@@ -147,44 +147,44 @@ class KernelFile:
         """The C text that instances are compiled from."""
         return text_of(self.path.read_text(encoding="utf-8"), self.stem)
 
-    def work(self, facts: Mapping[str, Fact]) -> Size:
+    def work(self, facts: Facts) -> Size:
         """Units of work of a call, which threads may share."""
         return self._size("work", facts)
 
-    def cost(self, facts: Mapping[str, Fact]) -> int:
+    def cost(self, facts: Facts) -> int:
         """Operations in one unit of work, for usual sizes: whether a call is worth splitting."""
         return max(1, typical(self._size("cost", facts)))
 
-    def packings(self, facts: Mapping[str, Fact]) -> tuple[tuple[str, Packing], ...]:
+    def packings(self, facts: Facts) -> tuple[tuple[str, Packing], ...]:
         """The packing of each operand that a call has: some are there in some calls only."""
         there = [operand.name for operand in self.contract.inputs_of(facts)]
         return tuple(row for row in self.pack if row[0] in there)
 
-    def workspace(self, facts: Mapping[str, Fact]) -> Size:
+    def workspace(self, facts: Facts) -> Size:
         """Bytes of scratch memory for each thread of a call."""
         return self._size("workspace", facts)
 
-    def instructions(self, facts: Mapping[str, Fact]) -> int | None:
+    def instructions(self, facts: Facts) -> int | None:
         """About how many instructions a whole call takes, for usual sizes; None: not known."""
         known = "instructions" in self.formulas
         return typical(self._size("instructions", facts)) if known else None
 
-    def weights(self, facts: Mapping[str, Fact]) -> int:
+    def weights(self, facts: Facts) -> int:
         """Bytes of the packed constants; 0 where no kernel of equal rank packs them otherwise."""
         return typical(self._size("weights", facts))
 
-    def overlap(self, facts: Mapping[str, Fact]) -> Size | None:
+    def overlap(self, facts: Facts) -> Size | None:
         """Bytes by which the output may begin before the first operand; None where it may not."""
         found = self._size("overlap", facts)
         return None if found == -1 else found
 
-    def tolerance(self, facts: Mapping[str, Fact]) -> float:
+    def tolerance(self, facts: Facts) -> float:
         """Largest error over largest magnitude; 0: equal to the bit."""
         limit = self.formulas["tolerance"](facts)
         assert isinstance(limit, int | float), f"{self.stem}: tolerance {limit!r}"
         return float(limit)
 
-    def _size(self, key: str, facts: Mapping[str, Fact]) -> Size:
+    def _size(self, key: str, facts: Facts) -> Size:
         value = self.formulas[key](facts)
         return value if isinstance(value, Dim) else int(value)
 

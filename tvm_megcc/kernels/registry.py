@@ -14,7 +14,6 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -23,7 +22,7 @@ import tvm_megcc.codegen_c as codegen_c
 from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.dims import Dim, typical
 from tvm_megcc.errors import UnsupportedError
-from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.expression import Facts
 from tvm_megcc.kernels.header import parse, parse_all
 from tvm_megcc.kernels.kernel_file import KernelFile
 
@@ -71,13 +70,13 @@ def _usual_rank(kernel: KernelFile) -> float:
     return inf if kernel.formulas["rank"].names else float(kernel.ranked({}) or 0)
 
 
-def candidates(op: str, arch: str, facts: Mapping[str, Fact]) -> list[tuple[KernelFile, str]]:
+def candidates(op: str, arch: str, facts: Facts) -> list[tuple[KernelFile, str]]:
     """Kernels of `op`, best rank first, each with why it does not apply ("" when it does)."""
     rows = [(k, k.refusal(arch, facts)) for k in kernels_of(op)]
     return sorted(rows, key=lambda row: (bool(row[1]), -(row[0].ranked(facts) or 0), row[0].stem))
 
 
-def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
+def alternatives(op: str, arch: str, facts: Facts) -> tuple[KernelFile, ...]:
     """The applicable kernels of the highest rank: between several, `choice` decides by their costs.
 
     The first is the one that all others are compared with: exact, of every mode of `--optimize`,
@@ -107,7 +106,7 @@ def alternatives(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelF
     return tuple(sorted(best, key=order))
 
 
-def choices(op: str, arch: str, facts: Mapping[str, Fact]) -> tuple[KernelFile, ...]:
+def choices(op: str, arch: str, facts: Facts) -> tuple[KernelFile, ...]:
     """All applicable kernels of any rank, with what may be set of the best, by what they promise.
 
     The first are those of `alternatives`, which are what there is without measuring. Then come
@@ -127,12 +126,12 @@ def settings(kernel: KernelFile) -> tuple[KernelFile, ...]:
 _set = cache(parse)
 
 
-def find(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile | None:
+def find(op: str, arch: str, facts: Facts) -> KernelFile | None:
     """The best applicable kernel, exact where it can be, or None; errors as `alternatives`."""
     return next(iter(alternatives(op, arch, facts)), None)
 
 
-def select(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile:
+def select(op: str, arch: str, facts: Facts) -> KernelFile:
     """The best applicable kernel.
 
     Raises
@@ -146,7 +145,7 @@ def select(op: str, arch: str, facts: Mapping[str, Fact]) -> KernelFile:
     return kernel
 
 
-def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
+def explain(op: str, arch: str, facts: Facts) -> str:
     """One line per candidate: chosen, an alternative to it, outranked, or why it does not apply."""
     lines = []
     equals = alternatives(op, arch, facts)
@@ -164,7 +163,7 @@ def explain(op: str, arch: str, facts: Mapping[str, Fact]) -> str:
     return "\n".join(lines) or f"there is no kernel for {op}"
 
 
-def _costs(kernel: KernelFile, facts: Mapping[str, Fact]) -> str:
+def _costs(kernel: KernelFile, facts: Facts) -> str:
     """The costs that `choice` compares, as text."""
     limits = "" if kernel.exact else ", not with --exact"
     if kernel.optimize != OPTIMIZE:

@@ -23,7 +23,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.dims import Dim, symbols
-from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.expression import Fact, Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Task:
     facts: str
 
     @classmethod
-    def of(cls, op: str, arch: str, facts: Mapping[str, Fact]) -> Task:
+    def of(cls, op: str, arch: str, facts: Facts) -> Task:
         dims = [value for _, value in sorted(facts.items()) if isinstance(value, Dim)]
         found = [s for dim in dims for s in sorted(symbols(dim), key=lambda s: s.name)]
         # A symbol is called by its place: its name is the model's.
@@ -114,7 +114,7 @@ class Candidate(Protocol):
     @property
     def optimize(self) -> tuple[str, ...]: ...
 
-    def signature(self, facts: Mapping[str, Fact]) -> tuple[str, tuple[str, ...]]:
+    def signature(self, facts: Facts) -> tuple[str, tuple[str, ...]]:
         """Symbol and attributes of a program's call."""
         ...
 
@@ -141,16 +141,10 @@ class Knowledge(Protocol):
         """Whether `figures` may say anything: where candidates are costly to make."""
         ...
 
-    def figures(
-        self,
-        task: Task,
-        facts: Mapping[str, Fact],
-        kernels: Sequence[Candidate],
-        usual: Candidate,
-    ) -> Figures | None:
+    def figures(self, task: Task, facts: Facts, kernels: Sequence[Candidate]) -> Figures | None:
         """Costs of the `kernels` that can serve a call, or None.
 
-        `usual` is the kernel that is taken without knowledge, as far as one call alone can say.
+        The first is the kernel that is taken without knowledge, as far as one call alone can say.
         """
         ...
 
@@ -173,9 +167,9 @@ def current() -> Knowledge | None:
     return _KNOWLEDGE.get()
 
 
-def best(known: Knowledge, task: Task, facts: Mapping[str, Fact], candidates: Sequence[T]) -> T:
+def best(known: Knowledge, task: Task, facts: Facts, candidates: Sequence[T]) -> T:
     """The candidate of least cost; the first where its own cost is not known."""
-    figures = known.figures(task, facts, candidates, candidates[0])
+    figures = known.figures(task, facts, candidates)
     if figures is None:
         return candidates[0]
     if figures.wanted is not None:

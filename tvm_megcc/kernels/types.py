@@ -21,7 +21,7 @@ from itertools import product
 
 from tvm_megcc.core.dtypes import DTYPES
 from tvm_megcc.kernels.contract import Contract
-from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.expression import Facts
 
 _NAMES = frozenset(row.name for row in DTYPES if not row.is_storage)
 
@@ -44,7 +44,7 @@ class Types:
     choices: Mapping[str, tuple[str, tuple[str, ...]]]
     alike: bool
 
-    def refusal(self, facts: Mapping[str, Fact]) -> str:
+    def refusal(self, facts: Facts) -> str:
         """Why a call of these types is not served, or an empty string.
 
         A variable that the call has no operand of is anything.

@@ -18,13 +18,12 @@ Example
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory.block import Interval, align
-from tvm_megcc.memory.problem import Problem
+from tvm_megcc.memory.problem import Event, Problem, Row, starting
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +62,11 @@ def below_order(problem: Problem, offsets: Sequence[int]) -> BelowOrder:
     placed = zip(blocks, offsets, strict=True)
     keys = [(offset, offset + b.size, k) for k, (b, offset) in enumerate(placed)]
     below: list[set[int]] = [set() for _ in blocks]
-    live: list[tuple[int, int, int]] = []
-    events = sorted(e for k, b in enumerate(blocks) for e in _spans(b, keys[k]))
-    for _, starts, key in events:
-        at = bisect_left(live, key)
-        if not starts:
-            del live[at]
-            continue
+    for live, at, key in starting(e for k, b in enumerate(blocks) for e in _spans(b, keys[k])):
         if at > 0:
             below[key[2]].add(live[at - 1][2])
         if at < len(live):
             below[live[at][2]].add(key[2])
-        live.insert(at, key)
     return BelowOrder(
         tuple(k for _, _, k in sorted(keys) if blocks[k].first < blocks[k].last),
         tuple(tuple(sorted(under)) for under in below),
@@ -118,26 +110,18 @@ def validate_order(problem: Problem, order: BelowOrder) -> None:
             if place.get(b, n) >= place[block]:
                 raise ValueError(f"block {block} comes before block {b}, which lies below it")
             under[block] |= under[b] | 1 << b
-    events = sorted(e for k in live_blocks for e in _spans(problem.intervals[k], (place[k], 0, k)))
-    live: list[tuple[int, int, int]] = []
-    for _, starts, key in events:
-        at = bisect_left(live, key)
-        if not starts:
-            del live[at]
-            continue
-        live.insert(at, key)
-        near = live[max(at - 1, 0) : at + 2]
+    events = (e for k in live_blocks for e in _spans(problem.intervals[k], (place[k], 0, k)))
+    for live, at, key in starting(events):
+        near = [*live[max(at - 1, 0) : at], key, *live[at : at + 1]]
         for low, high in zip(near, near[1:], strict=False):
             if not under[high[2]] >> low[2] & 1:
                 names = [problem.intervals[key[2]].name for key in (low, high)]
                 raise ValueError(f"{' and '.join(names)} are live at once, neither above the other")
 
 
-def _spans(
-    block: Interval, key: tuple[int, int, int]
-) -> list[tuple[int, int, tuple[int, int, int]]]:
-    """(step, whether it starts, key) of the block, also when it holds no byte at these sizes."""
-    events: list[tuple[int, int, tuple[int, int, int]]] = []
+def _spans(block: Interval, key: Row) -> list[Event]:
+    """Events of the block, also when it holds no byte at these sizes."""
+    events: list[Event] = []
     start = block.first
     absent = [(g.first, g.last) for g in block.gaps if g.window is None]
     for first, last in [*sorted(absent), (block.last, block.last)]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import groupby
@@ -26,6 +26,11 @@ from pathlib import Path
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory import csv_form
 from tvm_megcc.memory.block import Interval, align
+
+#: A key to sort by, its last part the number of a block.
+Row = tuple[int, int, int]
+#: A step, 1 if a row comes to life there and 0 if it dies, the row.
+Event = tuple[int, int, Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,21 +247,26 @@ def _overlap(
     At any time the live pieces, kept by address, must be disjoint; so a new piece needs only be
     compared with its two neighbours.
     """
-    events: list[tuple[int, int, int, int, int]] = []  # step, 1 if it starts, address, end, block
+    events: list[Event] = []  # rows are address, end, block
     for index, (block, offset) in enumerate(zip(intervals, offsets, strict=True)):
         for piece in block.pieces() if block.is_live else ():
             if piece.lo < piece.hi:
                 span = (offset + piece.lo, offset + piece.hi, index)
-                events += [(piece.first, 1, *span), (piece.last, 0, *span)]
-    live: list[tuple[int, int, int]] = []
-    for _, starts, begin, end, index in sorted(events):
-        row = (begin, end, index)
-        at = bisect_left(live, row)
-        if not starts:
-            del live[at]
-            continue
-        for near in (at - 1, at):
-            if 0 <= near < len(live) and live[near][0] < row[1] and row[0] < live[near][1]:
-                return intervals[row[2]].name, intervals[live[near][2]].name
-        live.insert(at, row)
+                events += [(piece.first, 1, span), (piece.last, 0, span)]
+    for live, at, row in starting(events):
+        for near in live[max(at - 1, 0) : at + 1]:
+            if near[0] < row[1] and row[0] < near[1]:
+                return intervals[row[2]].name, intervals[near[2]].name
     return None
+
+
+def starting(events: Iterable[Event]) -> Iterator[tuple[list[Row], int, Row]]:
+    """Each row that comes to life: the rows that live then, sorted, its place in them, itself."""
+    live: list[Row] = []
+    for _, starts, row in sorted(events):
+        at = bisect_left(live, row)
+        if starts:
+            yield live, at, row
+            live.insert(at, row)
+        else:
+            del live[at]

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tvm_megcc.core.program import Call, Check, Copy, Draw, Location, Program, Step
+from tvm_megcc.core.program import Call, Check, Location, Program, Step, ends_of
 from tvm_megcc.relax_tools.attributes import read, written
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def attributed(program: Program, nodes: Sequence[Node]) -> Program:
     readers = _readers(program)
     for number, step in reversed([*enumerate(program.calls)]):
         if not found[number]:
-            places = _places(program, _ends(step)[1])
+            places = _places(program, ends_of(step)[1])
             later = [n for place in places for n in readers.get(place, ()) if n > number]
             found[number] = next((found[n] for n in sorted(later) if found[n]), set())
     labels = [tuple(nodes[k].label for k in sorted(numbers)) for numbers in found]
@@ -82,22 +82,7 @@ def _values(program: Program, step: Step) -> frozenset[str]:
     """Names of a call and of the tensors that it writes."""
     if not isinstance(step, Call):
         return frozenset()
-    return frozenset({step.name, *(program.tensors[t].name for t in _ends(step)[1])})
-
-
-def _ends(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Tensors that a step reads, and tensors that it writes."""
-    match step:
-        case Call():
-            cut = len(step.operands) - step.n_outputs
-            return step.operands[:cut], step.operands[cut:]
-        case Copy():
-            return (step.source,), (step.target,)
-        case Draw():
-            return (), (step.target,)
-        case Check():
-            return (step.condition,), ()
-    return (), ()
+    return frozenset({step.name, *(program.tensors[t].name for t in step.writes)})
 
 
 def _behind(
@@ -118,7 +103,7 @@ def _readers(program: Program) -> dict[Location, list[int]]:
     """Place -> numbers of the steps that read it, in order."""
     found: dict[Location, list[int]] = {}
     for number, step in enumerate(program.calls):
-        for place in _places(program, _ends(step)[0]):
+        for place in _places(program, ends_of(step)[0]):
             found.setdefault(place, []).append(number)
     return found
 

@@ -27,6 +27,8 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from tvm_megcc.relax_tools.tir_kernels import local
+
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 #: Increments of the key in each round.
@@ -53,9 +55,7 @@ def normal(draw: te.Tensor, shape: Sequence[Any], dtype: str) -> te.Tensor:
 def _filled(
     draw: te.Tensor, shape: Sequence[Any], dtype: str, elements: _Elements, per_block: int
 ) -> te.Tensor:
-    count: Any = tirx.const(1, "int64")
-    for size in shape:
-        count = count * size
+    count: Any = math.prod(shape, start=tirx.const(1, "int64"))
 
     def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
         with IRBuilder() as builder:
@@ -77,7 +77,7 @@ def block_of(counter_words: Sequence[Any], key_words: Sequence[Any]) -> list[Any
 
     Emits statements into the open IR builder.
     """
-    key, counter, old = (_local(n) for n in (2, 4, 4))
+    key, counter, old = (local("uint32", n) for n in (2, 4, 4))
     for k in range(2):
         key[k] = key_words[k]
     for k in range(4):
@@ -136,8 +136,8 @@ def _polar(part: Any, turn: Any, quadrant: Any, dtype: str) -> list[Any]:
 
     Sine and cosine are taken of at most an eighth of a circle, where both are exact.
     """
-    radius, angle, cosine, sine = (_local(1, dtype) for _ in range(4))
-    swapped = _local(1)
+    radius, angle, cosine, sine = (local(dtype) for _ in range(4))
+    swapped = local("uint32")
     one = tirx.const(1.0, dtype)
     radius[0] = tirx.sqrt(tirx.log(part) * tirx.const(-2.0, dtype))
     angle[0] = turn
@@ -161,7 +161,3 @@ def _polar(part: Any, turn: Any, quadrant: Any, dtype: str) -> list[Any]:
 
 def _u32(value: int) -> Any:
     return tirx.const(value, "uint32")
-
-
-def _local(size: int, dtype: str = "uint32") -> Any:
-    return T.buffer_proxy(T.alloc_buffer((size,), dtype, scope="local"))

@@ -17,6 +17,8 @@ from tvm import te, tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
+from tvm_megcc.relax_tools.tir_kernels import local
+
 
 def around(shape: Sequence[Any], axis: int) -> list[Any]:
     """Number of elements before an axis, along it, and behind it."""
@@ -74,7 +76,7 @@ def scanned(
             # Rows are a work range, unless their number comes from data.
             rows = T.parallel if known else T.serial
             with rows(0, before * behind) as row:
-                so_far = T.buffer_proxy(T.alloc_buffer((1,), dtype, scope="local"))
+                so_far = local(dtype)
                 start = row // behind * along * behind + row % behind
                 so_far[0] = tirx.const(neutral, dtype)
                 with T.serial(0, along) as k:

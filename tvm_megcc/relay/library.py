@@ -128,7 +128,7 @@ class Library:
         InputError
             For a shape that the model does not accept, or one that is missing.
         """
-        found = self.program if isinstance(self.program, Bundle) else bundle_of(self.program)
+        found = bundle_of(self.program)
         return bundle_arena_bytes(found, sizes_of(found, shapes or {}))
 
     def memory_plan(self) -> MemoryPlan:

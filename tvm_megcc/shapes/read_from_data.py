@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from tvm_megcc.dims import Size, Symbol
+from tvm_megcc.relax_tools.tir_kernels import computed, local
 
 from .builder import ShapeBuilder
 
@@ -77,16 +77,11 @@ def _ranks(flags: te.Tensor) -> te.Tensor:
     """
     (size,) = flags.shape
 
-    def kernel(flag: Any, out: Any) -> tirx.Stmt:
-        with IRBuilder() as builder, T.seq_scope():
-            given, result = T.buffer_proxy(flag), T.buffer_proxy(out)
-            so_far = T.buffer_proxy(T.alloc_buffer((1,), "int64", scope="local"))
-            so_far[0] = tirx.const(0, "int64")
-            with T.serial(0, size) as k:
-                result[k] = tirx.if_then_else(given[k], so_far[0], tirx.Cast("int64", size))
-                so_far[0] = so_far[0] + tirx.Cast("int64", given[k])
-        return builder.get()
+    def kernel(given: Any, result: Any) -> None:
+        so_far = local()
+        so_far[0] = tirx.const(0, "int64")
+        with T.serial(0, size) as k:
+            result[k] = tirx.if_then_else(given[k], so_far[0], tirx.Cast("int64", size))
+            so_far[0] = so_far[0] + tirx.Cast("int64", given[k])
 
-    return te.extern(
-        [flags.shape], [flags], lambda i, o: kernel(i[0], o[0]), dtype=["int64"], name="ranks"
-    )
+    return computed("ranks", [flags], [(flags.shape, "int64")], kernel)

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -82,11 +83,7 @@ class Boards:
         return keys.count(self.key)
 
     def run(
-        self,
-        program: Program | Bundle,
-        cases: Sequence[Arrays],
-        limit: float | None,
-        folder: Path,
+        self, program: Program | Bundle, cases: Sequence[Arrays], limit: float | None, folder: Path
     ) -> list[Run]:
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / f"{emit.c_name(program.name)}_{threading.get_ident():x}.so"
@@ -118,8 +115,8 @@ class Boards:
             return tracker.request(self.key, session_timeout=timeout, max_retry=1)
 
         begin = time.monotonic()
-        waiting = _Waiting(asked)
-        while not waiting.ended(1.0):
+        waiting = _started(asked)
+        while not wait([waiting], 1.0).done:
             self.count()
             if time.monotonic() - begin > BUSY_S:
                 raise NoBoardError(
@@ -152,38 +149,26 @@ def _measured(session: Any, library: Path, cases: Sequence[Mapping[str, np.ndarr
     return found
 
 
-class _Waiting:
+def _started(function: Callable[[], T]) -> Future[T]:
     """A function that runs in a thread of its own, which is abandoned if it never returns."""
+    future: Future[T] = Future()
 
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._found: list[Any] = []
-        self._error: list[BaseException] = []
-        self._thread = threading.Thread(target=self._run, args=(function,), daemon=True)
-        self._thread.start()
-
-    def _run(self, function: Callable[[], Any]) -> None:
+    def run() -> None:
         try:
-            self._found.append(function())
+            future.set_result(function())
         except BaseException as error:
-            self._error.append(error)
+            future.set_exception(error)
 
-    def ended(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def result(self) -> Any:
-        if self._error:
-            raise self._error[0]
-        return self._found[0]
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def bounded(function: Callable[[], T], seconds: float) -> T:
     """The result of a function; ToolError if it takes longer than the limit."""
-    waiting = _Waiting(function)
-    if not waiting.ended(seconds):
+    waiting = _started(function)
+    if not wait([waiting], seconds).done:
         raise ToolError(f"no reply within {seconds:.0f} seconds")
-    found: T = waiting.result()
-    return found
+    return waiting.result()
 
 
 def _words(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tvm_megcc.compare import Tolerance, difference
 from tvm_megcc.core.preference import Preference
-from tvm_megcc.core.program import Bundle, Program, bundle_of
+from tvm_megcc.core.program import Bundle, Program, programs_of
 from tvm_megcc.errors import ToolError
 from tvm_megcc.kernels.tuned import Knowledge, applied
 from tvm_megcc.tuning.measuring import Arrays, Measurer, NoBoardError, Run
@@ -103,5 +103,4 @@ class Bench:
 
 def has_halves(program: Program | Bundle) -> bool:
     """Whether some tensor of a program is in f16."""
-    bundle = program if isinstance(program, Bundle) else bundle_of(program)
-    return any(t.dtype == "f16" for v in bundle.variants for t in v.program.tensors)
+    return any(t.dtype == "f16" for found in programs_of(program) for t in found.tensors)

@@ -109,7 +109,7 @@ class Ledger:
 
     def _sizes(self, program: Program | Bundle) -> list[dict[str, int]]:
         """The value of every symbol, by case."""
-        bundle = program if isinstance(program, Bundle) else bundle_of(program)
+        bundle = bundle_of(program)
         return [
             sizes_of(bundle, {name: array.shape for name, array in inputs.items()})
             for inputs in self.job.cases
@@ -117,7 +117,7 @@ class Ledger:
 
     def _steps(self, program: Program | Bundle) -> list[list[Signature]]:
         """Signatures of the calls of the program that serves each case, in the program's order."""
-        bundle = program if isinstance(program, Bundle) else bundle_of(program)
+        bundle = bundle_of(program)
         codes = Compiled.of(bundle).codes
         found = []
         for sizes in self._sizes(bundle):

@@ -115,11 +115,7 @@ class Local:
         return "qemu" if self.unit == "instructions" else "local"
 
     def run(
-        self,
-        program: Program | Bundle,
-        cases: Sequence[Arrays],
-        limit: float | None,
-        folder: Path,
+        self, program: Program | Bundle, cases: Sequence[Arrays], limit: float | None, folder: Path
     ) -> list[Run]:
         exe = build(program, self.arch, folder)
         manifest = package.load(folder / "package").manifest
@@ -170,22 +166,15 @@ def by_call(numbers: Sequence[int], costs: Sequence[float]) -> dict[int, tuple[f
 
 def build(program: Program | Bundle, arch: str, folder: Path) -> Path:
     """The runner of a program's package, which is put into `folder`, with the hooks around runs."""
-    debug = _debug_folder()
+    flags, sources = toolchain.hooks("megcc_tune")
     write_changed(emit.package({arch: program}, name=program.name), folder / "package")
     return toolchain.build(
         folder / "package",
         arch,
         build_dir=folder / "build",
-        extra_cflags=["-include", str(debug / "megcc_tune.h"), f"-I{debug}",
-                      f"-I{instruction_counts.HERE}"],
-        extra_sources=[debug / "megcc_tune.c"],
-    )  # fmt: skip
-
-
-def _debug_folder() -> Path:
-    from tvm_megcc import runtime
-
-    return Path(str(runtime.__file__)).resolve().parent / "debug"
+        extra_cflags=[*flags, f"-I{instruction_counts.HERE}"],
+        extra_sources=sources,
+    )
 
 
 def write_changed(tree: Mapping[str, Content], root: Path) -> None:

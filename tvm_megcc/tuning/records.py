@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,7 +27,7 @@ from typing import ClassVar
 from tvm_megcc.codegen_c.sources import headers
 from tvm_megcc.core import file_lock
 from tvm_megcc.errors import InputError
-from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.expression import Facts
 from tvm_megcc.kernels.tuned import Candidate, Figures, Task, applied
 
 #: Of costs, the one that says more first.
@@ -192,13 +192,7 @@ class Known:
         self.asked.add(task.machine)
         return task in self._rows
 
-    def figures(
-        self,
-        task: Task,
-        facts: Mapping[str, Fact],
-        kernels: Sequence[Candidate],
-        usual: Candidate,
-    ) -> Figures | None:
+    def figures(self, task: Task, facts: Facts, kernels: Sequence[Candidate]) -> Figures | None:
         self.asked.add(task.machine)
         for unit in UNITS:
             places = [where for where in self._rows.get(task, ()) if where[0] == unit]
@@ -206,7 +200,7 @@ class Known:
                 found = [self.record(task, kernel, where) for kernel in kernels]
                 if any(record is not None and record.cost is not None for record in found):
                     pairs = zip(kernels, found, strict=True)
-                    return Figures(tuple(_figure(r, k == usual) for k, r in pairs), unit)
+                    return Figures(tuple(_figure(r, k == kernels[0]) for k, r in pairs), unit)
         return None
 
     def record(self, task: Task, kernel: Candidate, where: Where) -> Record | None:

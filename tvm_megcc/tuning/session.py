@@ -18,7 +18,7 @@ from tvm_megcc.core.version import VERSION
 from tvm_megcc.dims import at, samples
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import arrays, files
-from tvm_megcc.host.package import Port
+from tvm_megcc.host.package import Port, shapes_of
 from tvm_megcc.memory.variants import sizes_of, variant_for
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve
@@ -147,7 +147,7 @@ def cases(
 
     Raises InputError if the inputs or sizes do not fit the model.
     """
-    bundle = program if isinstance(program, Bundle) else bundle_of(program)
+    bundle = bundle_of(program)
     ports = tuple(
         Port(port.name, port.dtype, tuple(d if isinstance(d, int) else str(d) for d in port.dims))
         for port in bundle.inputs
@@ -157,8 +157,7 @@ def cases(
     rows = sizes or [{}] if sizes or not bundle.symbols else bucket_sizes(bundle)
     found = [arrays.sized(ports, given) for given in rows]
     for row in found:  # before anything is made for them
-        shapes = {port.name: tuple(int(dim) for dim in port.shape) for port in row}
-        variant_for(bundle, sizes_of(bundle, shapes))
+        variant_for(bundle, sizes_of(bundle, shapes_of(row)))
     return tuple(arrays.fill(row, "random") for row in found)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tvm_megcc.core.preference import Preference
-from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.kernels.expression import Facts
 from tvm_megcc.kernels.tuned import Candidate, Figures, Task
 
 #: What a call looks like in a program: the kernel's symbol and its attributes.
@@ -23,7 +23,7 @@ class Call:
     """A call that has several candidates."""
 
     task: Task
-    facts: Mapping[str, Fact]
+    facts: Facts
     kernels: tuple[Candidate, ...]  # the usual one first, then those that promise most
 
     @property
@@ -47,15 +47,9 @@ class Survey:
     def knows(self, task: Task) -> bool:
         return True
 
-    def figures(
-        self,
-        task: Task,
-        facts: Mapping[str, Fact],
-        kernels: Sequence[Candidate],
-        usual: Candidate,
-    ) -> Figures | None:
-        others = [k for k in kernels if k != usual and self._may(k)]
-        if others:
+    def figures(self, task: Task, facts: Facts, kernels: Sequence[Candidate]) -> Figures | None:
+        usual, *rest = kernels
+        if others := [k for k in rest if k != usual and self._may(k)]:
             self.calls[task] = Call(task, dict(facts), (usual, *others))
         return None
 
@@ -76,13 +70,7 @@ class Trial:
     def knows(self, task: Task) -> bool:
         return task in self.kernels
 
-    def figures(
-        self,
-        task: Task,
-        facts: Mapping[str, Fact],
-        kernels: Sequence[Candidate],
-        usual: Candidate,
-    ) -> Figures | None:
+    def figures(self, task: Task, facts: Facts, kernels: Sequence[Candidate]) -> Figures | None:
         kernel = self.kernels.get(task)
         if kernel is None:
             return None

@@ -34,6 +34,7 @@ from tvm_megcc.core.program.steps import (
     Load,
     Loop,
     Step,
+    ends_of,
     operands_of,
     with_operands,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Weight",
     "bundle_of",
     "data_symbols",
+    "ends_of",
     "live_steps",
     "loops",
     "operands_of",

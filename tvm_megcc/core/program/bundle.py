@@ -49,8 +49,10 @@ class Bundle:
     variants: tuple[Variant, ...]
 
 
-def bundle_of(program: Program) -> Bundle:
-    """A program for all shapes that it accepts."""
+def bundle_of(program: Program | Bundle) -> Bundle:
+    """A program as the bundle for all shapes that it accepts; a bundle itself."""
+    if isinstance(program, Bundle):
+        return program
     inputs = tuple(
         PortType(p.name, program.tensors[p.tensor].dtype, program.tensors[p.tensor].shape)
         for p in program.inputs

@@ -108,9 +108,8 @@ class Program:
                 return f"while {' and '.join(parts)}, counting {show(step.counter)}"
             case Else() | End():
                 return type(step).__name__.lower()
-        cut = len(step.operands) - step.n_outputs
-        reads = ", ".join(map(show, step.operands[:cut]))
-        writes = ", ".join(map(show, step.operands[cut:]))
+        reads = ", ".join(map(show, step.reads))
+        writes = ", ".join(map(show, step.writes))
         scratch = f" workspace {show(step.workspace)}" if step.workspace is not None else ""
         return (
             f"{writes} = {self.kernels[step.kernel].symbol}({reads})"

@@ -84,6 +84,14 @@ class Call:
     nodes: tuple[str, ...] = ()
     multiply_adds: Size = 0
 
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return self.operands[: len(self.operands) - self.n_outputs]
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        return self.operands[len(self.operands) - self.n_outputs :]
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -259,6 +267,20 @@ def operands_of(step: Step) -> tuple[int, ...]:
         if value is not None:
             found += value if isinstance(value, tuple) else [value]
     return tuple(found)
+
+
+def ends_of(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Tensors whose data a step reads, and tensors that it writes."""
+    match step:
+        case Call():
+            return step.reads, step.writes
+        case Copy():
+            return (step.source,), (step.target,)
+        case Draw():
+            return (), (step.target,)
+        case Check():
+            return (step.condition,), ()
+    return (), ()
 
 
 def with_operands(step: Step, number: Callable[[int], int]) -> Step:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tvm import te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.matrices import find_pivot, squares
-from ..common.scratch import local
+from ..common.matrices import Elimination, eliminated, squares
 
 
 class Inverse(OnnxOp):
@@ -22,41 +20,26 @@ class Inverse(OnnxOp):
 
 
 def _inverses(x: te.Tensor) -> te.Tensor:
-    dtype = str(x.dtype.dtype)
-    return te.extern(
-        [x.shape], [x], lambda ins, outs: _kernel(ins[0], outs[0]), dtype=[dtype], name="inverse"
-    )
+    return eliminated("inverse", x, x.shape, _inverse)
 
 
-def _kernel(matrices: Any, out: Any) -> tirx.Stmt:
-    count, size = matrices.shape[:2]
-    dtype = str(out.ty.dtype)
-    with IRBuilder() as builder, T.seq_scope():
-        x, y = T.buffer_proxy(matrices), T.buffer_proxy(out)
-        a = T.buffer_proxy(T.alloc_buffer((size, size), dtype, scope="global"))
-        best, value = (local(dtype) for _ in range(2))
-        pivot = local("int64")
-        with T.serial(0, count) as b:
-            with T.serial(0, size) as i, T.serial(0, size) as j:
-                a[i, j] = x[b, i, j]
-                y[b, i, j] = tirx.if_then_else(i == j, tirx.const(1, dtype), tirx.const(0, dtype))
-            with T.serial(0, size) as k:
-                find_pivot(a, k, size, best, value, pivot, dtype)
-                with T.If(pivot[0] != k), T.Then(), T.serial(0, size) as j:
-                    value[0] = a[k, j]
-                    a[k, j] = a[pivot[0], j]
-                    a[pivot[0], j] = value[0]
-                    value[0] = y[b, k, j]
-                    y[b, k, j] = y[b, pivot[0], j]
-                    y[b, pivot[0], j] = value[0]
-                # The pivot's row by the pivot, then from all others what makes their column 0.
-                value[0] = a[k, k]
-                with T.serial(0, size) as j:
-                    a[k, j] = a[k, j] / value[0]
-                    y[b, k, j] = y[b, k, j] / value[0]
-                with T.serial(0, size) as i, T.If(i != k), T.Then():
-                    value[0] = a[i, k]
-                    with T.serial(0, size) as j:
-                        a[i, j] = a[i, j] - value[0] * a[k, j]
-                        y[b, i, j] = y[b, i, j] - value[0] * y[b, k, j]
-    return builder.get()
+def _inverse(work: Elimination, x: Any, y: Any, b: Any) -> None:
+    a, size, value, pivot = work.a, work.size, work.value, work.pivot
+    with T.serial(0, size) as i, T.serial(0, size) as j:
+        a[i, j] = x[b, i, j]
+        y[b, i, j] = tirx.if_then_else(i == j, tirx.const(1, a.dtype), tirx.const(0, a.dtype))
+    with T.serial(0, size) as k:
+        work.find_pivot(k)
+        with T.If(pivot[0] != k), T.Then(), T.serial(0, size) as j:
+            work.swap(a, (k, j), (pivot[0], j))
+            work.swap(y, (b, k, j), (b, pivot[0], j))
+        # The pivot's row by the pivot, then from all others what makes their column 0.
+        value[0] = a[k, k]
+        with T.serial(0, size) as j:
+            a[k, j] = a[k, j] / value[0]
+            y[b, k, j] = y[b, k, j] / value[0]
+        with T.serial(0, size) as i, T.If(i != k), T.Then():
+            value[0] = a[i, k]
+            with T.serial(0, size) as j:
+                a[i, j] = a[i, j] - value[0] * a[k, j]
+                y[b, i, j] = y[b, i, j] - value[0] * y[b, k, j]

@@ -6,18 +6,18 @@ one kernel, and the axis is resampled by a product with it, as `common.resize` d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import computed, local
 from .context import Context, expr_dtype
 from .moved import on_last_axis
 from .resample import Options
-from .scratch import local
 from .weighted import weighted
 
 Expr: TypeAlias = relax.Expr
@@ -42,13 +42,8 @@ def filtered(
     room, scale = ctx.prim(size), ctx.reshape(scale, [1])
 
     def weights(where: te.Tensor, scale: te.Tensor, last: te.Tensor) -> te.Tensor:
-        return te.extern(
-            [(where.shape[0], room)],
-            [where, scale, last],
-            lambda ins, outs: _kernel(ins, outs[0], options),
-            dtype=["float64"],
-            name="weights",
-        )
+        made = [((where.shape[0], room), "float64")]
+        return computed("weights", [where, scale, last], made, partial(_kernel, options))
 
     last = ctx.sizes([size - 1], "int64")
     matrix = ctx.emit(ctx.builder.call_te(weights, where, scale, last))
@@ -58,34 +53,31 @@ def filtered(
     return on_last_axis(ctx, data, axis, lambda x: ctx.emit(op.matmul(x, matrix)))
 
 
-def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
-    count, size = out.shape
+def _kernel(options: Options, where: Any, scale: Any, last: Any, weight: Any) -> None:
+    count, size = weight.shape
     radius, value = _FILTERS[options.mode](options)
-    with IRBuilder() as builder, T.seq_scope():
-        where, scale, last, weight = (T.buffer_proxy(v) for v in (*ins, out))
-        shrink, total, one = (local("float64") for _ in range(3))
-        reach, index = (local("int64") for _ in range(2))
-        shrink[0] = tirx.min(tirx.Cast("float64", scale[0]), tirx.const(1, "float64"))
-        # The first element lies so many before the place, and as many and one more are behind it.
-        reach[0] = -tirx.Cast("int64", tirx.floor(tirx.const(-radius, "float64") / shrink[0])) - 1
-        with T.serial(0, count) as o:
-            with T.serial(0, size) as i:
-                weight[o, i] = tirx.const(0, "float64")
-            total[0] = tirx.const(0, "float64")
-            with T.serial(0, reach[0] * 2 + 2) as k:
-                index[0] = tirx.Cast("int64", tirx.floor(where[o])) - reach[0] + k
-                distance = tirx.Cast("float64", index[0]) - tirx.Cast("float64", where[o])
-                one[0] = value(tirx.abs(distance * shrink[0]))
-                if options.exclude_outside:
-                    outside = tirx.any(index[0] < 0, index[0] > last[0])
-                    one[0] = tirx.if_then_else(outside, tirx.const(0, "float64"), one[0])
-                total[0] = total[0] + one[0]
-                index[0] = tirx.max(tirx.min(index[0], last[0]), tirx.const(0, "int64"))
-                with T.If(last[0] >= 0), T.Then():
-                    weight[o, index[0]] = weight[o, index[0]] + one[0]
-            with T.serial(0, size) as i:
-                weight[o, i] = weight[o, i] / total[0]
-    return builder.get()
+    shrink, total, one = (local("float64") for _ in range(3))
+    reach, index = (local("int64") for _ in range(2))
+    shrink[0] = tirx.min(tirx.Cast("float64", scale[0]), tirx.const(1, "float64"))
+    # The first element lies so many before the place, and as many and one more are behind it.
+    reach[0] = -tirx.Cast("int64", tirx.floor(tirx.const(-radius, "float64") / shrink[0])) - 1
+    with T.serial(0, count) as o:
+        with T.serial(0, size) as i:
+            weight[o, i] = tirx.const(0, "float64")
+        total[0] = tirx.const(0, "float64")
+        with T.serial(0, reach[0] * 2 + 2) as k:
+            index[0] = tirx.Cast("int64", tirx.floor(where[o])) - reach[0] + k
+            distance = tirx.Cast("float64", index[0]) - tirx.Cast("float64", where[o])
+            one[0] = value(tirx.abs(distance * shrink[0]))
+            if options.exclude_outside:
+                outside = tirx.any(index[0] < 0, index[0] > last[0])
+                one[0] = tirx.if_then_else(outside, tirx.const(0, "float64"), one[0])
+            total[0] = total[0] + one[0]
+            index[0] = tirx.max(tirx.min(index[0], last[0]), tirx.const(0, "int64"))
+            with T.If(last[0] >= 0), T.Then():
+                weight[o, index[0]] = weight[o, index[0]] + one[0]
+        with T.serial(0, size) as i:
+            weight[o, i] = weight[o, i] / total[0]
 
 
 def _linear(options: Options) -> tuple[int, Callable[[Any], Any]]:

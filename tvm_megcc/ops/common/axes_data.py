@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import computed, local
 from ...shapes.read_from_data import sizes_from
 from .context import Context
-from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
@@ -135,29 +134,25 @@ def _planned(
     axes = ctx.emit(relax.op.astype(axes, "int64"))
     own = ctx.sizes(dims or [1], "int64")
 
-    def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
-        with IRBuilder() as builder, T.seq_scope():
-            named, lengths = (T.buffer_proxy(v) for v in ins)
-            result = T.buffer_proxy(outs[0])
-            mask = local(size=max(rank, 1))
-            good, at = local(), local()
-            good[0] = _int(1)
-            for k in range(rank):
-                mask[k] = _int(0)
-            with T.serial(0, ins[0].shape[0]) as i:
-                at[0] = named[i] + tirx.if_then_else(named[i] < 0, _int(rank), _int(0))
-                with T.If(tirx.any(at[0] < 0, at[0] >= rank)):
-                    with T.Then():
+    def kernel(named: Any, lengths: Any, result: Any) -> None:
+        mask = local(size=max(rank, 1))
+        good, at = local(), local()
+        good[0] = _int(1)
+        for k in range(rank):
+            mask[k] = _int(0)
+        with T.serial(0, named.shape[0]) as i:
+            at[0] = named[i] + tirx.if_then_else(named[i] < 0, _int(rank), _int(0))
+            with T.If(tirx.any(at[0] < 0, at[0] >= rank)):
+                with T.Then():
+                    good[0] = _int(0)
+                with T.Else():
+                    with T.If(mask[at[0]] != 0), T.Then():
                         good[0] = _int(0)
-                    with T.Else():
-                        with T.If(mask[at[0]] != 0), T.Then():
-                            good[0] = _int(0)
-                        mask[at[0]] = _int(1)
-            body(lengths, mask, good, result)
-        return builder.get()
+                    mask[at[0]] = _int(1)
+        body(lengths, mask, good, result)
 
     def planned(axes: te.Tensor, own: te.Tensor) -> te.Tensor:
-        return te.extern([(size,)], [axes, own], kernel, dtype=["int64"], name="axes")
+        return computed("axes", [axes, own], [((size,), "int64")], kernel)
 
     return ctx.emit(ctx.builder.call_te(planned, axes, own, primfunc_name_hint="axes"))
 

@@ -9,20 +9,20 @@ is computed at run time the last bit is up to the machine, which may fuse a prod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size
+from ...relax_tools.tir_kernels import computed, local
 from .context import Context
 from .moved import on_last_axis
 from .resample import Axis, Options, positions
-from .scratch import local
 
 #: Bits of a weight's fraction.
 BITS = 22
@@ -121,59 +121,51 @@ def table_at_run_time(
     room = ctx.prim(size)
 
     def weights(where: te.Tensor, scale: te.Tensor, sizes: te.Tensor) -> te.Tensor:
-        return te.extern(
-            [(where.shape[0], room)],
-            [where, scale, sizes],
-            lambda ins, outs: _kernel(ins, outs[0], options),
-            dtype=["float32"],
-            name="weights",
-        )
+        made = [((where.shape[0], room), "float32")]
+        return computed("weights", [where, scale, sizes], made, partial(_kernel, options))
 
     sizes = ctx.sizes([size], "int64")
     found = ctx.emit(ctx.builder.call_te(weights, where, ctx.reshape(scale, [1]), sizes))
     return ctx.emit(op.permute_dims(ctx.emit(op.astype(found, "int32")), [1, 0]))
 
 
-def _kernel(ins: Sequence[Any], out: Any, options: Options) -> tirx.Stmt:
-    count, room = out.shape
+def _kernel(options: Options, where: Any, scale: Any, sizes: Any, weight: Any) -> None:
+    count, room = weight.shape
     radius, value = _filter(options)
     zero, half, one = (tirx.const(v, "float32") for v in (0, 0.5, 1))
-    with IRBuilder() as builder, T.seq_scope():
-        where, scale, sizes, weight = (T.buffer_proxy(v) for v in (*ins, out))
-        step, support, shrink, center, total, x = (local("float32") for _ in range(6))
-        first, last, index = (local("int64") for _ in range(3))
-        step[0] = one / scale[0]
-        support[0] = tirx.const(radius, "float32") * tirx.max(step[0], one)
-        shrink[0] = tirx.if_then_else(step[0] >= one, one / step[0], one)
-        with T.serial(0, count) as o:
-            center[0] = half + where[o]
-            first[0] = tirx.Cast("int64", tirx.floor(center[0] - support[0] + half))
-            last[0] = tirx.Cast("int64", tirx.floor(center[0] + support[0] + half))
-            total[0] = zero
-            with T.serial(0, room) as i:
-                weight[o, i] = zero
-            # Elements of the input, then those before its first and behind its last one.
-            for part in range(3):
-                with T.serial(0, last[0] - first[0]) as k:
-                    index[0] = first[0] + k
-                    x[0] = (tirx.Cast("float32", index[0]) - center[0] + half) * shrink[0]
-                    x[0] = tirx.max(x[0], -x[0])
-                    x[0] = value(x[0])
-                    below, above = index[0] < 0, index[0] >= sizes[0]
-                    inside = tirx.all(index[0] >= 0, index[0] < sizes[0])
-                    if part == 0:
-                        counts = inside if options.exclude_outside else tirx.const(True)
-                        total[0] = total[0] + tirx.if_then_else(counts, x[0], zero)
-                        with T.If(inside), T.Then():
-                            weight[o, index[0]] = x[0]
-                    elif not options.exclude_outside:
-                        with T.If(tirx.all(sizes[0] > 0, (below, above)[part - 1])), T.Then():
-                            border = tirx.const(0, "int64") if part == 1 else sizes[0] - 1
-                            weight[o, border] = weight[o, border] + x[0]
-            total[0] = tirx.if_then_else(total[0] == zero, one, one / total[0])
-            with T.serial(0, room) as i:
-                weight[o, i] = _rounded(weight[o, i] * total[0] * tirx.const(1 << BITS, "float32"))
-    return builder.get()
+    step, support, shrink, center, total, x = (local("float32") for _ in range(6))
+    first, last, index = (local("int64") for _ in range(3))
+    step[0] = one / scale[0]
+    support[0] = tirx.const(radius, "float32") * tirx.max(step[0], one)
+    shrink[0] = tirx.if_then_else(step[0] >= one, one / step[0], one)
+    with T.serial(0, count) as o:
+        center[0] = half + where[o]
+        first[0] = tirx.Cast("int64", tirx.floor(center[0] - support[0] + half))
+        last[0] = tirx.Cast("int64", tirx.floor(center[0] + support[0] + half))
+        total[0] = zero
+        with T.serial(0, room) as i:
+            weight[o, i] = zero
+        # Elements of the input, then those before its first and behind its last one.
+        for part in range(3):
+            with T.serial(0, last[0] - first[0]) as k:
+                index[0] = first[0] + k
+                x[0] = (tirx.Cast("float32", index[0]) - center[0] + half) * shrink[0]
+                x[0] = tirx.max(x[0], -x[0])
+                x[0] = value(x[0])
+                below, above = index[0] < 0, index[0] >= sizes[0]
+                inside = tirx.all(index[0] >= 0, index[0] < sizes[0])
+                if part == 0:
+                    counts = inside if options.exclude_outside else tirx.const(True)
+                    total[0] = total[0] + tirx.if_then_else(counts, x[0], zero)
+                    with T.If(inside), T.Then():
+                        weight[o, index[0]] = x[0]
+                elif not options.exclude_outside:
+                    with T.If(tirx.all(sizes[0] > 0, (below, above)[part - 1])), T.Then():
+                        border = tirx.const(0, "int64") if part == 1 else sizes[0] - 1
+                        weight[o, border] = weight[o, border] + x[0]
+        total[0] = tirx.if_then_else(total[0] == zero, one, one / total[0])
+        with T.serial(0, room) as i:
+            weight[o, i] = _rounded(weight[o, i] * total[0] * tirx.const(1 << BITS, "float32"))
 
 
 def _rounded(share: Any) -> Any:

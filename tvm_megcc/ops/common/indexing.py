@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, is_static
+from ...relax_tools.tir_kernels import computed
 from .context import Context, Known
 from .inputs import Inputs
 
@@ -248,17 +248,13 @@ def _written(
 ) -> te.Tensor:
     """A copy of the data, to which `body` then writes in order."""
 
-    def kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
-        with IRBuilder() as builder, T.seq_scope():
-            source, index, update, out = (T.buffer_proxy(b) for b in (*ins, *outs))
-            with _everywhere(data.shape) as at:
-                out[tuple(at)] = source[tuple(at)]
-            body(source, index, update, out)
-        return builder.get()
+    def kernel(source: Any, index: Any, update: Any, out: Any) -> None:
+        with _everywhere(data.shape) as at:
+            out[tuple(at)] = source[tuple(at)]
+        body(source, index, update, out)
 
-    return te.extern(
-        [data.shape], [data, indices, updates], kernel, dtype=str(data.dtype), name=name
-    )
+    made = [(data.shape, str(data.dtype))]
+    return computed(name, [data, indices, updates], made, kernel)
 
 
 @contextmanager

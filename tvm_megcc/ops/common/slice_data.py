@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, bounds, is_static
+from ...relax_tools.tir_kernels import computed, local
 from ...shapes.axes import normal_axes
 from ...shapes.known_elements import offset_of
 from ...shapes.read_from_data import sizes_from
 from .context import Context
 from .inputs import Inputs
-from .scratch import local
 
 Expr: TypeAlias = relax.Expr
 
@@ -120,55 +119,48 @@ def _limits(
     starts: te.Tensor, ends: te.Tensor, axes: te.Tensor, steps: te.Tensor, dims: te.Tensor
 ) -> list[te.Tensor]:
     """First element, step and count of each dim."""
-    found: list[te.Tensor] = te.extern(
-        [dims.shape] * 3,
-        [starts, ends, axes, steps, dims],
-        lambda ins, outs: _kernel(ins, outs),
-        dtype=["int64"] * 3,
-        name="limits",
-    )
+    made = [(dims.shape, "int64")] * 3
+    found: list[te.Tensor] = computed("limits", [starts, ends, axes, steps, dims], made, _kernel)
     return found
 
 
-def _kernel(ins: Sequence[Any], outs: Sequence[Any]) -> tirx.Stmt:
-    rank = int(ins[4].shape[0])
+def _kernel(
+    starts: Any, ends: Any, axes: Any, steps: Any, dims: Any, first: Any, step: Any, count: Any
+) -> None:
+    rank = int(dims.shape[0])
     zero, one = (tirx.const(v, "int64") for v in (0, 1))
-    with IRBuilder() as builder, T.seq_scope():
-        starts, ends, axes, steps, dims = (T.buffer_proxy(v) for v in ins)
-        first, step, count = (T.buffer_proxy(out) for out in outs)
-        good, axis, limit, low, size = (local() for _ in range(5))
-        good[0] = one
-        for k in range(rank):
-            first[k], step[k], count[k] = zero, one, tirx.const(-1, "int64")
-        with T.serial(0, ins[0].shape[0]) as i:
-            axis[0] = axes[i] + tirx.if_then_else(axes[i] < 0, tirx.const(rank, "int64"), zero)
-            with T.If(tirx.any(axis[0] < 0, axis[0] >= rank, steps[i] == 0)):
-                with T.Then():
+    good, axis, limit, low, size = (local() for _ in range(5))
+    good[0] = one
+    for k in range(rank):
+        first[k], step[k], count[k] = zero, one, tirx.const(-1, "int64")
+    with T.serial(0, starts.shape[0]) as i:
+        axis[0] = axes[i] + tirx.if_then_else(axes[i] < 0, tirx.const(rank, "int64"), zero)
+        with T.If(tirx.any(axis[0] < 0, axis[0] >= rank, steps[i] == 0)):
+            with T.Then():
+                good[0] = zero
+            with T.Else():
+                with T.If(count[axis[0]] >= 0), T.Then():
                     good[0] = zero
-                with T.Else():
-                    with T.If(count[axis[0]] >= 0), T.Then():
-                        good[0] = zero
-                    step[axis[0]] = _between(steps[i], -_FAR, _FAR)
-                    size[0] = dims[axis[0]]
-                    # Backwards, the last place is the last element, and the end may be before it.
-                    low[0] = tirx.if_then_else(step[axis[0]] < 0, one, zero)
-                    limit[0] = _from_front(starts[i], size[0])
-                    limit[0] = _between(limit[0], zero, size[0] - low[0])
-                    first[axis[0]] = limit[0]
-                    limit[0] = _from_front(ends[i], size[0])
-                    limit[0] = _between(limit[0], -low[0], size[0] - low[0])
-                    by = tirx.if_then_else(low[0] != 0, -step[axis[0]], step[axis[0]])
-                    limit[0] = tirx.if_then_else(
-                        low[0] != 0, first[axis[0]] - limit[0], limit[0] - first[axis[0]]
-                    )
-                    limit[0] = tirx.min(tirx.max(limit[0], zero), size[0])
-                    count[axis[0]] = tirx.floordiv(limit[0] + by - one, by)
-        for k in range(rank):
-            with T.If(tirx.all(good[0] != 0, count[k] < 0)), T.Then():
-                count[k] = dims[k]
-            with T.If(good[0] == 0), T.Then():
-                count[k] = tirx.const(-1, "int64")
-    return builder.get()
+                step[axis[0]] = _between(steps[i], -_FAR, _FAR)
+                size[0] = dims[axis[0]]
+                # Backwards, the last place is the last element, and the end may be before it.
+                low[0] = tirx.if_then_else(step[axis[0]] < 0, one, zero)
+                limit[0] = _from_front(starts[i], size[0])
+                limit[0] = _between(limit[0], zero, size[0] - low[0])
+                first[axis[0]] = limit[0]
+                limit[0] = _from_front(ends[i], size[0])
+                limit[0] = _between(limit[0], -low[0], size[0] - low[0])
+                by = tirx.if_then_else(low[0] != 0, -step[axis[0]], step[axis[0]])
+                limit[0] = tirx.if_then_else(
+                    low[0] != 0, first[axis[0]] - limit[0], limit[0] - first[axis[0]]
+                )
+                limit[0] = tirx.min(tirx.max(limit[0], zero), size[0])
+                count[axis[0]] = tirx.floordiv(limit[0] + by - one, by)
+    for k in range(rank):
+        with T.If(tirx.all(good[0] != 0, count[k] < 0)), T.Then():
+            count[k] = dims[k]
+        with T.If(good[0] == 0), T.Then():
+            count[k] = tirx.const(-1, "int64")
 
 
 def _from_front(limit: Any, size: Any) -> Any:

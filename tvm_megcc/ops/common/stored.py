@@ -6,17 +6,18 @@ is. 4- and 2-bit integers are held as their numbers, 8- and 4-bit floats as thei
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from tvm_megcc.core.dtypes import DType, numpy_dtype, of_numpy
 
+from ...relax_tools.tir_kernels import computed
 from .context import Attrs, Context, expr_dtype
 from .inputs import Inputs
 
@@ -223,25 +224,20 @@ def packed(ctx: Context, x: relax.Expr, row: DType) -> relax.Expr:
 
 
 def _pack(x: te.Tensor, bits: int) -> te.Tensor:
-    return te.extern(
-        [x.shape], [x], lambda ins, outs: _packing(ins[0], outs[0], bits), "pack", dtype="uint8"
-    )
+    return computed("pack", [x], [(x.shape, "uint8")], partial(_packing, bits))
 
 
-def _packing(source: Any, target: Any, bits: int) -> tirx.Stmt:
+def _packing(bits: int, x: Any, y: Any) -> None:
     each, mask = 8 // bits, tirx.const(2**bits - 1, "uint8")
-    count = prod(source.shape, start=tirx.const(1, "int64"))
-    with IRBuilder() as builder, T.seq_scope():
-        x, y = T.buffer_proxy(source), T.buffer_proxy(target)
-        with T.serial(0, (count + (each - 1)) // each) as k:
-            byte = tirx.const(0, "uint8")
-            for part in range(each):
-                at = k * each + part
-                code = x[tuple(_spread(at, source.shape))].astype("uint8") & mask
-                there = tirx.if_then_else(at < count, code, tirx.const(0, "uint8"))
-                byte = byte | (there << tirx.const(part * bits, "uint8"))
-            y[tuple(_spread(k, target.shape))] = byte
-    return builder.get()
+    count = prod(x.shape, start=tirx.const(1, "int64"))
+    with T.serial(0, (count + (each - 1)) // each) as k:
+        byte = tirx.const(0, "uint8")
+        for part in range(each):
+            at = k * each + part
+            code = x[tuple(_spread(at, x.shape))].astype("uint8") & mask
+            there = tirx.if_then_else(at < count, code, tirx.const(0, "uint8"))
+            byte = byte | (there << tirx.const(part * bits, "uint8"))
+        y[tuple(_spread(k, y.shape))] = byte
 
 
 def _flat(index: Any, shape: Any) -> Any:

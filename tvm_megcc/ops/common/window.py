@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tvm import relax
 
@@ -33,17 +33,10 @@ class Window:
 
 def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]) -> Window:
     """Resolve ``auto_pad``, ``pads``, ``strides`` and ``dilations`` for spatial ``dims``."""
-    rank = len(kernel)
-    check_window(ctx, attrs, kernel)
-    strides = list(attrs.get("strides", [1] * rank))
-    dilations = list(attrs.get("dilations", [1] * rank))
-    pads = list(attrs.get("pads", [0] * (2 * rank)))
-    plain = Window(list(kernel), strides, dilations, pads[:rank], pads[rank:])
+    plain = plain_window(ctx, attrs, kernel)
     auto = attrs.get("auto_pad", "NOTSET")
-    if auto == "NOTSET":
+    if auto in ("NOTSET", "VALID"):
         return plain
-    if auto == "VALID":
-        return Window(plain.kernel, strides, dilations, [0] * rank, [0] * rank)
     if auto not in ("SAME_UPPER", "SAME_LOWER"):
         raise ctx.unsupported(f"auto_pad is '{auto}'", "give explicit pads")
     before: list[Size] = []
@@ -53,11 +46,14 @@ def window(ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...]
         small, large = total // 2, total - total // 2
         before.append(small if auto == "SAME_UPPER" else large)
         after.append(large if auto == "SAME_UPPER" else small)
-    return Window(plain.kernel, strides, dilations, before, after)
+    return replace(plain, before=before, after=after)
 
 
-def check_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> None:
-    """Refuse attributes that do not fit a window of these sizes, and an empty window."""
+def plain_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> Window:
+    """The window with its explicit ``pads``, or without padding where ``auto_pad`` is VALID.
+
+    Refuses attributes that do not fit a window of these sizes, and an empty window.
+    """
     rank = len(kernel)
     said = list(attrs.get("kernel_shape", kernel))
     if said != kernel or min(kernel, default=1) < 1:
@@ -70,6 +66,12 @@ def check_window(ctx: Context, attrs: Attrs, kernel: list[int]) -> None:
             raise ctx.unsupported(
                 f"{name} is {given} where a window {kernel} has {count}", "export the model again"
             )
+    strides = list(attrs.get("strides", [1] * rank))
+    dilations = list(attrs.get("dilations", [1] * rank))
+    pads: list[Size] = [0] * (2 * rank)
+    if attrs.get("auto_pad") != "VALID":
+        pads = list(attrs.get("pads", pads))
+    return Window(list(kernel), strides, dilations, pads[:rank], pads[rank:])
 
 
 def _same_padding(ctx: Context, plain: Window, axis: int, size: Size) -> Size:

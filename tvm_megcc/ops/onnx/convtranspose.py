@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from tvm import relax
@@ -14,7 +15,7 @@ from ..common.convolution import convolve
 from ..common.operands import with_bias
 from ..common.slices import sliced
 from ..common.weights import Weight
-from ..common.window import Window, check_window
+from ..common.window import Window, plain_window
 
 
 class ConvTranspose(OnnxOp):
@@ -55,17 +56,13 @@ def _resolve(
     ctx: Context, attrs: Attrs, kernel: list[int], dims: tuple[Size, ...], extra: list[int]
 ) -> Window:
     rank = len(kernel)
-    check_window(ctx, attrs, kernel)
-    strides = list(attrs.get("strides", [1] * rank))
-    dilations = list(attrs.get("dilations", [1] * rank))
-    pads = list(attrs.get("pads", [0] * (2 * rank)))
-    if any(n >= max(step, apart) for n, step, apart in zip(extra, strides, dilations, strict=True)):
+    win = plain_window(ctx, attrs, kernel)
+    strides = win.strides
+    steps = zip(extra, strides, win.dilations, strict=True)
+    if any(n >= max(step, apart) for n, step, apart in steps):
         raise ctx.ill_typed(f"its output_padding {extra} is not below its strides or dilations")
-    win = Window(kernel, strides, dilations, pads[:rank], pads[rank:])
     auto = attrs.get("auto_pad", "NOTSET")
     wanted = attrs.get("output_shape")
-    if auto == "VALID":
-        win = Window(kernel, strides, dilations, [0] * rank, [0] * rank)
     if wanted is None:
         if auto in ("NOTSET", "VALID"):
             return win
@@ -83,7 +80,7 @@ def _resolve(
         # ONNX Runtime puts the odd element after for SAME_UPPER and before otherwise.
         before.append(small if auto == "SAME_UPPER" else large)
         after.append(large if auto == "SAME_UPPER" else small)
-    return Window(kernel, strides, dilations, before, after)
+    return replace(win, before=before, after=after)
 
 
 def _interleaved(

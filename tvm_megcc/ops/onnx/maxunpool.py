@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tvm import te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, product
+from ...relax_tools.tir_kernels import computed, local
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import in_bounds
-from ..common.scratch import local
 
 
 class MaxUnpool(OnnxOp):
@@ -40,13 +40,8 @@ class MaxUnpool(OnnxOp):
         indices = ctx.checked(indices, places)
 
         def unpool(x: te.Tensor, index: te.Tensor, inner: te.Tensor) -> te.Tensor:
-            return te.extern(
-                [tuple(outer)],
-                [x, index, inner],
-                lambda ins, outs: _kernel(ins, outs[0]),
-                dtype=[str(x.dtype.dtype)],
-                name="unpool",
-            )
+            made = [(outer, str(x.dtype.dtype))]
+            return computed("unpool", [x, index, inner], made, _kernel)
 
         result = ctx.builder.emit_te(unpool, data, indices, ctx.sizes(pooled, "int64"))
         for axis in range(2, len(shape)):
@@ -67,32 +62,22 @@ def _pooled(ctx: Context, shape: Sequence[Size], attrs: Attrs) -> tuple[list[Siz
     return [*shape[:2], *sizes], least
 
 
-def _kernel(ins: Sequence[Any], out: Any) -> tirx.Stmt:
-    count, total = _product(ins[0].shape), _product(out.shape)
-    with IRBuilder() as builder, T.seq_scope():
-        x, index, inner, result = (T.buffer_proxy(v) for v in (*ins, out))
-        rest, place, step, inside = (local() for _ in range(4))
-        zero, one = (tirx.const(v, "int64") for v in (0, 1))
-        with T.serial(0, total) as k:
-            result[k] = tirx.const(0, out.ty.dtype)
-        with T.serial(0, count) as element:
-            rest[0] = index[element]
-            place[0], step[0] = zero, one
-            inside[0] = tirx.if_then_else(rest[0] < 0, zero, one)
-            for k, whole in reversed(list(enumerate(out.shape))):
-                own = inner[k]
-                at = tirx.floormod(rest[0], own)
-                inside[0] = tirx.if_then_else(at < whole, inside[0], zero)
-                place[0] = place[0] + at * step[0]
-                step[0] = step[0] * whole
-                rest[0] = tirx.floordiv(rest[0], own)
-            with T.If(tirx.all(inside[0] != 0, rest[0] == 0)), T.Then():
-                result[place[0]] = x[element]
-    return builder.get()
-
-
-def _product(sizes: Sequence[Any]) -> Any:
-    result: Any = tirx.const(1, "int64")
-    for size in sizes:
-        result = result * size
-    return result
+def _kernel(x: Any, index: Any, inner: Any, result: Any) -> None:
+    zero, one = (tirx.const(v, "int64") for v in (0, 1))
+    count, total = prod(x.shape, start=one), prod(result.shape, start=one)
+    rest, place, step, inside = (local() for _ in range(4))
+    with T.serial(0, total) as k:
+        result[k] = tirx.const(0, result.dtype)
+    with T.serial(0, count) as element:
+        rest[0] = index[element]
+        place[0], step[0] = zero, one
+        inside[0] = tirx.if_then_else(rest[0] < 0, zero, one)
+        for k, whole in reversed(list(enumerate(result.shape))):
+            own = inner[k]
+            at = tirx.floormod(rest[0], own)
+            inside[0] = tirx.if_then_else(at < whole, inside[0], zero)
+            place[0] = place[0] + at * step[0]
+            step[0] = step[0] * whole
+            rest[0] = tirx.floordiv(rest[0], own)
+        with T.If(tirx.all(inside[0] != 0, rest[0] == 0)), T.Then():
+            result[place[0]] = x[element]

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Size, compare, minimum, product
+from ...relax_tools.tir_kernels import computed, local
 from ...shapes.constraints import Labels, Shape
 from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.scratch import local
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,43 +52,36 @@ class Suppression:
             ``int64``, ``float32``, ``float32``, each of one element: how many boxes a class may
             give, by how much of their union two may overlap, what a score has to exceed.
         """
-        found: list[te.Tensor] = te.extern(
-            [(capacity, 3), (1,)],
-            [boxes, scores, order, most, overlap, least],
-            lambda ins, outs: self._kernel(ins, outs),
-            dtype=["int64", "int64"],
-            name="suppression",
-        )
+        operands = [boxes, scores, order, most, overlap, least]
+        made = [((capacity, 3), "int64"), ((1,), "int64")]
+        found: list[te.Tensor] = computed("suppression", operands, made, self._kernel)
         return found
 
-    def _kernel(self, ins: list[Any], outs: list[Any]) -> tirx.Stmt:
-        batches, classes, count = ins[1].shape
-        with IRBuilder() as builder, T.seq_scope():
-            boxes, scores, order, most, overlap, least = (T.buffer_proxy(b) for b in ins)
-            rows, number = (T.buffer_proxy(b) for b in outs)
-            first, free = local(), local()
-            number[0] = _long(0)
-            with T.serial(0, batches) as b, T.serial(0, classes) as c:
-                first[0] = number[0]
-                with T.serial(0, count) as k:
-                    box = order[b, c, k]
-                    wanted = number[0] - first[0] < most[0]
-                    if self.scored:
-                        wanted = tirx.all(wanted, scores[b, c, box] > least[0])
-                    with T.If(wanted), T.Then():
-                        free[0] = _long(1)
-                        with T.serial(0, number[0] - first[0]) as j:
-                            other = rows[first[0] + j, 2]
-                            with T.If(free[0] != 0), T.Then():
-                                with T.If(self._overlap(boxes, b, box, other) > overlap[0]):
-                                    with T.Then():
-                                        free[0] = _long(0)
+    def _kernel(self, *buffers: Any) -> None:
+        boxes, scores, order, most, overlap, least, rows, number = buffers
+        batches, classes, count = scores.shape
+        first, free = local(), local()
+        number[0] = _long(0)
+        with T.serial(0, batches) as b, T.serial(0, classes) as c:
+            first[0] = number[0]
+            with T.serial(0, count) as k:
+                box = order[b, c, k]
+                wanted = number[0] - first[0] < most[0]
+                if self.scored:
+                    wanted = tirx.all(wanted, scores[b, c, box] > least[0])
+                with T.If(wanted), T.Then():
+                    free[0] = _long(1)
+                    with T.serial(0, number[0] - first[0]) as j:
+                        other = rows[first[0] + j, 2]
                         with T.If(free[0] != 0), T.Then():
-                            rows[number[0], 0] = _long(b)
-                            rows[number[0], 1] = _long(c)
-                            rows[number[0], 2] = _long(box)
-                            number[0] = number[0] + 1
-        return builder.get()
+                            with T.If(self._overlap(boxes, b, box, other) > overlap[0]):
+                                with T.Then():
+                                    free[0] = _long(0)
+                    with T.If(free[0] != 0), T.Then():
+                        rows[number[0], 0] = _long(b)
+                        rows[number[0], 1] = _long(c)
+                        rows[number[0], 2] = _long(box)
+                        number[0] = number[0] + 1
 
     def _overlap(self, boxes: Any, batch: Any, a: Any, b: Any) -> Any:
         """The area that two boxes share over that which they cover; 0 where one has no area."""

@@ -14,12 +14,12 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import Dim
+from ...relax_tools.tir_kernels import local
 from ...shapes.arithmetic import Known, elementwise
 from ...shapes.sizes import Item, NotShapes, Real
 from .. import Attrs, Context, Inputs, Result
 from ..common.context import expr_dtype
 from ..common.elementwise import Binary
-from ..common.scratch import local
 
 
 def whole_power(ctx: Context, base: relax.Expr, exponents: relax.Expr) -> relax.Expr:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from tvm import relax, te, tirx
-from tvm.script.ir_builder import IRBuilder
 from tvm.script.ir_builder import tirx as T
 
 from ...dims import product
+from ...relax_tools.tir_kernels import computed, local
 from ...shapes.axes import normal_axis
 from ...shapes.read_from_data import sizes_from
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.scratch import local
 
 
 def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
@@ -35,45 +35,38 @@ def groups(rows: te.Tensor, ordered: bool, nan_is_nan: bool) -> list[te.Tensor]:
     list of te.Tensor
         ``first, inverse, counts`` (``int64[n]``) and ``number`` (``int64[1]``).
     """
-    count = rows.shape[0]
-    found: list[te.Tensor] = te.extern(
-        [(count,), (count,), (count,), (1,)],
-        [rows],
-        lambda ins, outs: _kernel(ins[0], outs, ordered, nan_is_nan),
-        dtype=["int64"] * 4,
-        name="unique",
-    )
+    made = [((size,), "int64") for size in (*[rows.shape[0]] * 3, 1)]
+    kernel = partial(_kernel, ordered, nan_is_nan)
+    found: list[te.Tensor] = computed("unique", [rows], made, kernel)
     return found
 
 
-def _kernel(rows: Any, outs: list[Any], ordered: bool, nan_is_nan: bool) -> tirx.Stmt:
-    count = rows.shape[0]
-    with IRBuilder() as builder, T.seq_scope():
-        x = T.buffer_proxy(rows)
-        first, inverse, counts, number = (T.buffer_proxy(out) for out in outs)
-        order, spare, sizes = (_vector(count) for _ in range(3))
-        differs = local()
-        _sort(x, order, spare, differs)
-        # From here on `spare` holds each group's first row, and `sizes` its size, in sorted order.
-        number[0] = tirx.const(0, "int64")
-        with T.serial(0, count) as k:
-            differs[0] = tirx.const(1, "int64")
-            with T.If(k > 0), T.Then():
-                _compare(x, order[k - 1], order[k], differs, nan_is_nan)
-            with T.If(differs[0] != 0):
-                with T.Then():
-                    spare[number[0]] = order[k]
-                    sizes[number[0]] = tirx.const(0, "int64")
-                    number[0] = number[0] + 1
-            sizes[number[0] - 1] = sizes[number[0] - 1] + 1
-            inverse[order[k]] = number[0] - 1
-        if ordered:
-            with T.serial(0, number[0]) as k:
-                first[k] = spare[k]
-                counts[k] = sizes[k]
-        else:
-            _as_they_come(count, order, spare, sizes, first, inverse, counts)
-    return builder.get()
+def _kernel(
+    ordered: bool, nan_is_nan: bool, x: Any, first: Any, inverse: Any, counts: Any, number: Any
+) -> None:
+    count = x.shape[0]
+    order, spare, sizes = (_vector(count) for _ in range(3))
+    differs = local()
+    _sort(x, order, spare, differs)
+    # From here on `spare` holds each group's first row, and `sizes` its size, in sorted order.
+    number[0] = tirx.const(0, "int64")
+    with T.serial(0, count) as k:
+        differs[0] = tirx.const(1, "int64")
+        with T.If(k > 0), T.Then():
+            _compare(x, order[k - 1], order[k], differs, nan_is_nan)
+        with T.If(differs[0] != 0):
+            with T.Then():
+                spare[number[0]] = order[k]
+                sizes[number[0]] = tirx.const(0, "int64")
+                number[0] = number[0] + 1
+        sizes[number[0] - 1] = sizes[number[0] - 1] + 1
+        inverse[order[k]] = number[0] - 1
+    if ordered:
+        with T.serial(0, number[0]) as k:
+            first[k] = spare[k]
+            counts[k] = sizes[k]
+    else:
+        _as_they_come(count, order, spare, sizes, first, inverse, counts)
 
 
 def _as_they_come(
