@@ -43,7 +43,7 @@ def _digest(*parts: object) -> str:
 
 
 def case_facts(kernel: Any, case: Any, names: list[str]) -> tuple[object, ...]:
-    """All facts of a case in a kernel's header."""
+    """Everything that a kernel's header says of one case; `names` are machines."""
     from tvm_megcc.kernels import packing
 
     facts = case.facts

@@ -118,7 +118,7 @@ def zephyr(ident: str, machines: Sequence[str]) -> dict[str, Content]:
 
 
 def _filled(name: str, ident: str, opt: str, bases: list[str], rows: list[str]) -> str:
-    """A template with its marks replaced; a block without lines is left out with its comment."""
+    """Text of a build file from its template; empty blocks are left out with their comments."""
     lines: list[str] = []
     for line in filled(name, IDENT=ident).splitlines():
         if line == "@OPT@":

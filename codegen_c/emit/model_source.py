@@ -251,7 +251,7 @@ def weights_c(
 
 
 def binary(blob: bytes, arch: str, layout: Layout) -> Parts:
-    """The program and the weights of a machine as one file."""
+    """Contents of ``model_<arch>.bin``: the program, then the weights of that machine."""
     pieces: list[Bytes] = [blob]
     length = len(blob)
     for k in layout.of(arch):

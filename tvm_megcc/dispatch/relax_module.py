@@ -258,7 +258,7 @@ def _add(mod: tvm.IRModule, name: str, func: relax.Function) -> None:
 def _clone(
     mod: tvm.IRModule, name: str, func: relax.Function, ranges: Mapping[Symbol, Interval]
 ) -> relax.Function:
-    """The function for some sizes: fixed where there is one, with bounds where there are more."""
+    """Copy a function for ranges of sizes: a dim of one size is fixed, others get bounds."""
     dims = _dims(ranges)
     fixed = {name: size for name, size in dims.items() if isinstance(size, int)}
     bounded = [size for size in dims.values() if isinstance(size, Symbol)]

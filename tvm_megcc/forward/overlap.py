@@ -60,7 +60,10 @@ class _Budget:
 
 
 def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
-    """Put inputs and outputs of calls in one storage where that lowers the peak."""
+    """Let a call write over a part of its input that it has read, where that lowers the peak.
+
+    `io` says who owns inputs and outputs, as in `MemoryOptions`.
+    """
     calls = tuple(_asked(program, step) for step in program.calls)
     if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program

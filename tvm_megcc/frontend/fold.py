@@ -280,7 +280,7 @@ def _inferred(
 def grows_to(
     node: onnx.NodeProto, operands: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> int:
-    """Elements of a result that is too large to make, as no operand is; 0 where there is none."""
+    """Elements of the largest result if it exceeds the limit and all operands together; else 0."""
     return _excess(_inferred(node, operands, opsets), operands)
 
 

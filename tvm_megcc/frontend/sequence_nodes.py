@@ -126,7 +126,7 @@ def _split(importer: Importer, node: onnx.NodeProto, values: list[Value]) -> Val
 
 
 def _lengths(ctx: Context, size: Any, split: Value | None) -> Value:
-    """The lengths of the pieces of a dim of this size, as many as are known."""
+    """Lengths of the pieces into which SplitToSequence divides a dim; 1 each without `split`."""
     if split is None:
         (total,) = ctx.static([size])
         _refuse_many(ctx, total)

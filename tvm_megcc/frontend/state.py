@@ -107,7 +107,7 @@ class Importer(ABC):
         return type_of(value, self.storage(value), self.symbols)
 
     def place(self, name: str) -> Context:
-        """Where something is computed that is no node."""
+        """Context named `name` for expressions that belong to no ONNX node."""
         return Context(
             self.builder, name, name, (), self.variables, self.symbols, self.functions,
             stored=self.stored,

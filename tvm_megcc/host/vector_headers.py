@@ -70,7 +70,7 @@ def _is_gcc(compiler: str) -> bool:
 
 
 def _flags(one: Compilation) -> tuple[str, ...]:
-    """The words of a command that affect how its header is compiled."""
+    """Options of a compile command with which a precompiled header for it has to be made."""
     words, found = list(one.words[:-1]), []
     while words:
         word = words.pop(0)

@@ -244,7 +244,10 @@ def _centred_bias(bias: Array, sums: Array, zero: int | None, less: int) -> Arra
 
 
 def _flipped(flip: int, dtype: object) -> int:
-    """The number that a kernel with this `flip` subtracts from data of a type."""
+    """Number that a kernel subtracts from 8-bit data to change its sign: 128, -128 or 0.
+
+    `flip` is 1 for kernels that compute in i8, 2 for those in u8.
+    """
     return {(1, "u8"): 128, (2, "i8"): -128}.get((flip, str(dtype)), 0)
 
 

@@ -118,7 +118,7 @@ def choices(op: str, arch: str, facts: Facts) -> tuple[KernelFile, ...]:
 
 
 def settings(kernel: KernelFile) -> tuple[KernelFile, ...]:
-    """A kernel with each value that its header lets be set, one at a time."""
+    """Variants of a kernel that differ from it in one value which its header allows to set."""
     rows = [((macro, value),) for macro, values in kernel.tune for value in values]
     return tuple(_set(kernel.path, kernel.stem, row) for row in rows)
 

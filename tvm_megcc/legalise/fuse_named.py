@@ -79,7 +79,10 @@ def _calls(func: relax.Function) -> Iterator[tuple[relax.Var, relax.Call]]:
 
 
 def _made_for_all_sizes(func: relax.Function, mod: tvm.IRModule) -> Iterator[str]:
-    """Names of a group's TIR functions with a variable for a known size of an inner value."""
+    """Names of a group's TIR functions that take as a variable a dim which the group knows.
+
+    Only dims of values between the group's calls count.
+    """
     bound = {b.var for block in func.body.blocks for b in block.bindings}
     inside = bound - set(relax.analysis.free_vars(func.body.body))
     for var, call in _calls(func):

@@ -79,7 +79,7 @@ class Flat:
 
 
 def flatten(problem: Problem) -> Flat:
-    """The arrays of `problem`."""
+    """Blocks of a planning problem as arrays: sizes, alignments, starts, ends, gaps."""
     live = [(k, block) for k, block in enumerate(problem.intervals) if block.is_live]
     pieces = [list(block.pieces()) for _, block in live]
     rows = list(chain.from_iterable(pieces))

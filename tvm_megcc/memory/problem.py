@@ -57,7 +57,7 @@ class Problem:
         return problem
 
     def to_csv(self) -> str:
-        """The problem in the MiniMalloc CSV form, as text; what says nothing is left out."""
+        """The problem as text in the MiniMalloc CSV form, without columns of defaults."""
         return csv_form.text_of(self.intervals, [block.offset for block in self.intervals])
 
     def check(self) -> None:

@@ -78,7 +78,7 @@ def _limit(program: Program) -> int | None:
 
 
 def _order(program: Program) -> BelowOrder:
-    """The order in which a program's storages stand on each other."""
+    """Which storages of a planned program lie directly above which, as a partial order."""
     return BelowOrder(
         sequence=tuple(range(len(program.storages))),
         below=tuple(s.below for s in program.storages),

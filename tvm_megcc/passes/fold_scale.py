@@ -88,7 +88,10 @@ class FoldScaleShift(Rewriter):
 
     @on("relax.nn.conv2d")
     def _fed(self, call: relax.Call) -> relax.Expr:
-        """Fold scale and shift of a convolution's input into its weights."""
+        """Fold a multiply and an add in front of a convolution into its weights and bias.
+
+        Returns the call unchanged where that is not possible.
+        """
         weights, shape = constant(call.args[1]), self._shape(call.args[0])
         layouts = str(call.attrs.data_layout), str(call.attrs.kernel_layout)
         if weights is None or shape is None or layouts != ("NCHW", "OIHW"):

@@ -231,7 +231,7 @@ def _unfit(data: _Data, weights: _Integers, scales: np.ndarray | None) -> str:
 
 
 def _is_plain(data: _Data, weights: _Integers) -> bool:
-    """Whether products of the scales are normal numbers, except those of weights of 0."""
+    """Whether data scale times weight scale is a normal f32 wherever the weight is not 0."""
     sizes = np.abs(weights.scales).astype(np.float64)
     if not (sizes <= STEPS[1]).all():  # a NaN is not
         return False

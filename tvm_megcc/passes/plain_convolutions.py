@@ -46,7 +46,10 @@ class _Tiles:
 
 
 def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
-    """Weights of a plain convolution: ``[g * I, O, K...]`` as ``[g * O, I, K...]``."""
+    """Weights of a transposed convolution as those of a plain one, flipped if `mirrored`.
+
+    ``[g * I, O, K...]`` becomes ``[g * O, I, K...]``.
+    """
 
     def turned(array: np.ndarray) -> np.ndarray:
         given, channels, *kernel = array.shape

@@ -146,7 +146,7 @@ class _Moves(Rewriter):
         return self.emit(relax.op.quantize(part, *like.args[1:], axis=0, out_dtype=dtype))
 
     def _dequantised(self, expr: relax.Expr) -> relax.Call | None:
-        """The ``dequantize`` by one constant step behind a value, or None."""
+        """The ``dequantize`` that computes a value, if it has one constant scale; else None."""
         call = bound(self, expr)
         if op_name(call) != "relax.dequantize" or not _is_by_one_step(call):
             return None

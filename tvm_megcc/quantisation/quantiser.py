@@ -66,7 +66,7 @@ def name_nodes(model: onnx.ModelProto) -> None:
 
 
 def nodes(model: onnx.ModelProto, names: Collection[str]) -> list[str]:
-    """These names, in order; InputError for the first that is no node of the model."""
+    """Check that names are nodes of the model; return them sorted."""
     known = {node.name for node in model.graph.node}
     for name in names:
         if name not in known:

@@ -81,7 +81,7 @@ def _paths(
 
 
 def _of_outputs(returned: relax.Expr, values: dict[relax.Var, relax.Expr]) -> set[relax.Expr]:
-    """Outputs, and values that lead to them without a heavy call: they may share memory."""
+    """Outputs, and values that light calls alone turn into outputs: these may share memory."""
     found: set[relax.Expr] = set()
     waiting = [*returned.fields] if isinstance(returned, relax.Tuple) else [returned]
     while waiting:

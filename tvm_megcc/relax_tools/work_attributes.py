@@ -28,7 +28,10 @@ def with_widened(mod: tvm.IRModule, reasons: Mapping[str, str]) -> tvm.IRModule:
 def with_work(
     mod: tvm.IRModule, multiply_adds: Mapping[str, int], tied: Mapping[str, str]
 ) -> tvm.IRModule:
-    """Note the multiply-adds by type, and how tables that are weights of a product are stored."""
+    """Note in the module its multiply-adds by type, and how each tied table is stored.
+
+    A tied table is an embedding that is also the weights of a product.
+    """
     counts = dict(sorted(multiply_adds.items()))
     work = Work(counts, read(mod, IN_FLOAT) or {}, read(mod, WIDENED) or {}, dict(tied))
     return written(mod, ATTRIBUTE, asdict(work))

@@ -39,7 +39,7 @@ class Library:
 
     @property
     def _largest(self) -> Program:
-        """The program that takes the most sizes, which is the last."""
+        """The last program, which accepts more sizes than the others."""
         return programs_of(self.program)[-1]
 
     def __iter__(self) -> Iterator[Any]:

@@ -87,7 +87,7 @@ class _Search:
             self._together([row for row in wanted if row])
 
     def _together(self, wanted: Sequence[Mapping[Task, Candidate]]) -> None:
-        """Measure rounds side by side; those that fail are then halved, one after the other."""
+        """Measure rounds in parallel; then divide each that failed, until its culprit is known."""
         built = [self._trial(row) for row in wanted]
         with ThreadPoolExecutor(len(wanted)) as pool:
             runs = [

@@ -208,7 +208,7 @@ def _wrapped(index: Any, size: Any) -> tuple[Any, Any]:
 def write_elements(
     data: te.Tensor, indices: te.Tensor, updates: te.Tensor, axis: int, reduction: str
 ) -> te.Tensor:
-    """ScatterElements: the data with each update at the same place but for one axis; checked."""
+    """ScatterElements along an axis, with `reduction`; the run checks the indices."""
 
     def body(source: Any, index: Any, update: Any, out: Any) -> None:
         with _everywhere(indices.shape) as at:

@@ -34,7 +34,7 @@ def drawn(ctx: Context, attrs: Attrs) -> relax.Var:
 
 
 def _key(seed: float | int) -> int:
-    """A node's seed as a key: a whole number is itself, as ``megcc_set_seed`` would take it."""
+    """Key for a node's seed: a whole number itself, as in ``megcc_set_seed``; else its f32 bits."""
     if isinstance(seed, int) or (seed.is_integer() and abs(seed) < 2.0**63):
         return int(seed)
     return int(np.float32(seed).view(np.int32)) << 32

@@ -100,7 +100,7 @@ class Recurrent(OnnxOp):
         """The states after one step; ``projected``, ``[batch, gates * h]``, is ``x @ w + b``."""
 
     def late_gates(self, attrs: Attrs) -> int:
-        """Of how many of the last gates the recurrent bias is added after the projection."""
+        """Number of last gates whose recurrent bias cannot be added to the input's bias."""
         return 0
 
     def entered(self, ctx: Context, inputs: Inputs, rows: Expr, d: int, cell: Cell) -> Expr:

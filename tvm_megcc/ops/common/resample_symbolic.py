@@ -151,7 +151,10 @@ def _symmetric(t: _Table) -> Expr:
 
 
 def _crop(t: _Table) -> Expr:
-    """In f64 as `common.resample` does, so that the ends of a region do not leave the image."""
+    """Source coordinates of ``tf_crop_and_resize``.
+
+    In f64 as in `common.resample`, so that the ends of a region do not leave the image.
+    """
     start, end, last, gaps, ramp = (
         t.ctx.emit(op.astype(v, "float64"))
         for v in (*(t.number(v) for v in t.roi), t.last, t.gaps, t.ramp)

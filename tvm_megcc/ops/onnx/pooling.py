@@ -193,7 +193,7 @@ def _beside(win: Window, axis: int, shape: Sequence[Size]) -> Size:
 
 
 def _has_bare_window(win: Window, axis: int, size: Size) -> bool:
-    """Whether a window along an axis, whose size is known, has none of its elements."""
+    """Whether some position of the window along an axis of known size covers padding only."""
     count, before = _count(win, axis, size), win.before[axis]
     if not (isinstance(size, int) and isinstance(count, int) and isinstance(before, int)):
         return False
