@@ -16,8 +16,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tvm_megcc.relax_tools.attributes import read
-
 if TYPE_CHECKING:
     import tvm
 
@@ -64,9 +62,10 @@ def _text(item: tuple[str, Interval]) -> str:
 
 def plan_of(mod: tvm.IRModule, function: str) -> DispatchPlan | None:
     """The plan of `function` of a module; None if it is not dispatched."""
-    row = read(mod[function], ATTRIBUTE)
-    if row is None:
+    attrs = mod[function].attrs
+    if not attrs or ATTRIBUTE not in attrs:
         return None
+    row = json.loads(str(attrs[ATTRIBUTE]))
     variants = tuple(
         (v["function"], {dim: (low, high) for dim, (low, high) in v["ranges"].items()})
         for v in row["variants"]
