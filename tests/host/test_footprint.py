@@ -44,7 +44,8 @@ def test_it_is_what_the_program_then_takes(compiled: package.Package, tmp_path: 
     assert found.ram + 16384 == pytest.approx(data + bss, rel=0.05)
     assert found.arena == compiled.manifest["per_arch"]["cortexm+dsp"]["arena_bytes"]
     assert found.stack == pytest.approx(stack, rel=0.05)
-    assert stack <= found.stack_bound < 1.3 * stack
+    # The deepest chain of calls is longer than that of this run by some registers.
+    assert stack <= found.stack_bound < 1.4 * stack
 
 
 @pytest.mark.slow
