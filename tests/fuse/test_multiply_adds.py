@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 import tvm
 from tvm import relax
 
+from tests.passes.support import build as module
 from tvm_megcc.dims import TYPICAL
 from tvm_megcc.fuse.multiply_adds import multiply_adds
 
@@ -16,18 +17,6 @@ op = relax.op
 N = tvm.tirx.Var("n", "int64")
 NHWC = {"data_layout": "NHWC", "kernel_layout": "OHWI"}
 IMAGE, WEIGHT = (1, 5, 7, 6), (8, 3, 3, 6)
-
-
-def function(
-    shapes: Sequence[tuple], build: Callable[..., relax.Expr], dtype: str = "float32"
-) -> relax.Function:
-    builder = relax.BlockBuilder()
-    params = [relax.Var(f"p{k}", relax.TensorType(s, dtype)) for k, s in enumerate(shapes)]
-    with builder.function("main", params):
-        with builder.dataflow():
-            result = builder.emit_output(builder.emit(build(*params)))
-        builder.emit_func_output(result)
-    return builder.get()["main"]
 
 
 @pytest.mark.parametrize(
@@ -53,14 +42,15 @@ def function(
 )  # fmt: skip
 def test_products(shapes: list[tuple], build: Callable[..., relax.Expr], wanted: int) -> None:
     for dtype, name in (("float32", "f32"), ("float16", "f16")):
-        found = multiply_adds(function(shapes, build, dtype), [])
+        found = multiply_adds(module(build, *shapes, dtype=dtype)["main"], [])
         assert dict(found) == ({name: wanted} if wanted else {})
 
 
 def test_what_integer_kernels_take_is_of_8_bits() -> None:
-    func = function(
-        [(3, 4), (4, 5)], lambda x, w: op.add(op.matmul(x, w), op.matmul(x, w)), "int32"
+    twice = module(
+        lambda x, w: op.add(op.matmul(x, w), op.matmul(x, w)), (3, 4), (4, 5), dtype="int32"
     )
+    func = twice["main"]
     facts = {"b": 1, "m": 3, "n": 5, "k": 4}
     match = SimpleNamespace(request=SimpleNamespace(op="qmatmul", facts=facts))
     other = SimpleNamespace(request=SimpleNamespace(op="matmul", facts=facts))
