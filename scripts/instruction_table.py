@@ -12,9 +12,10 @@ import argparse
 import json
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import subjects
 from subjects import ROOT
@@ -68,23 +69,41 @@ def measure(name: str, shared: Path, folder: Path) -> int:
         subject.path, folder / "package", archs=[ARCH], input_shapes=subject.shapes
     )
     opened = package.load(folder / "package")
+    (count,) = counted(opened, [subject.inputs(opened.inputs)])
+    return count
+
+
+def counted(opened: package.Package, inputs: Iterable[Mapping[str, Any]]) -> list[int]:
+    """Instructions of one inference of an arm64 package under qemu, for each set of inputs.
+
+    Raises ToolError if a tool is missing.
+    """
     flags = ["-include", str(instruction_counts.MARKS)]
     runner = toolchain.build(opened.path, ARCH, extra_cflags=flags)
-    inputs = subject.inputs(opened.inputs)
-    _, counts = instruction_counts.of_inference(
-        runner, ARCH, inputs, opened.manifest, cpu=CPU, timeout=TIMEOUT_S
+    runs = (
+        instruction_counts.of_inference(
+            runner, ARCH, given, opened.manifest, cpu=CPU, timeout=TIMEOUT_S
+        )
+        for given in inputs
     )
-    return counts.totals["instructions"]
+    return [counts.totals["instructions"] for _, counts in runs]
 
 
 def complaint(name: str, now: int, before: int) -> str:
     """The message about a model that grew by more than `LIMIT`, or ""."""
+    return grown(name, now, before, TABLE, f"scripts/instruction_table --update {name}")
+
+
+def grown(what: str, now: int, before: int, table: Path, accepting: str) -> str:
+    """The message about instructions above those of a table by more than `LIMIT`, or "".
+
+    `accepting` is the command that writes the new count into the table.
+    """
     if now <= before * (1 + LIMIT):
         return ""
     return (
-        f"{name}: {now:,} instructions, {now / before - 1:.1%} more than the {before:,} of"
-        f" {TABLE.relative_to(ROOT)}; make it cheaper, or accept it with"
-        f" scripts/instruction_table --update {name}"
+        f"{what}: {now:,} instructions, {now / before - 1:.1%} more than the {before:,} of"
+        f" {table.relative_to(ROOT)}; make it cheaper, or accept it with {accepting}"
     )
 
 

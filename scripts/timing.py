@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tvm_megcc import driver
+from tvm_megcc.cli import options
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import package, toolchain
 
@@ -46,9 +48,12 @@ class Ours:
 
 
 class OnnxRuntime:
-    """ONNX Runtime on some threads."""
+    """ONNX Runtime on some threads.
 
-    def __init__(self, model: Path, threads: int = 1) -> None:
+    `exact`: without the products of bytes that saturate, as they do by default on x86 without VNNI.
+    """
+
+    def __init__(self, model: Path, threads: int = 1, *, exact: bool = False) -> None:
         import onnxruntime
 
         settings = onnxruntime.SessionOptions()
@@ -56,6 +61,8 @@ class OnnxRuntime:
         settings.log_severity_level = 3
         # Between runs its threads would go on looking for work and take ours the cores.
         settings.add_session_config_entry("session.force_spinning_stop", "1")
+        if exact:
+            settings.add_session_config_entry("session.x64quantprecision", "1")
         self.session = onnxruntime.InferenceSession(
             str(model), settings, providers=["CPUExecutionProvider"]
         )
@@ -96,3 +103,12 @@ def largest_relative(got: Arrays, want: Arrays) -> float:
         scale = np.abs(b).max(initial=0.0) or 1.0
         worst = max(worst, float(np.abs(a - b).max(initial=0.0) / scale))
     return worst
+
+
+def add_options(parser: argparse.ArgumentParser, repeat: int) -> None:
+    """The options of a script that draws inputs and measures in turns."""
+    parser.add_argument("--seed", type=int, default=0, help="of weights and inputs")
+    parser.add_argument("--repeat", type=options.count, default=repeat, help="runs per turn")
+    parser.add_argument("--rounds", type=options.count, default=5, help="turns of both")
+    parser.add_argument("--core", type=int, help="the core to be pinned to; default: the last")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, too")

@@ -63,6 +63,7 @@ def test_alone(x): pass
 """
 
 
+@pytest.mark.slow
 def test_conftest_keeps_together_what_shares_something(run: Run) -> None:
     pytest.importorskip("xdist")
     said = run(TOGETHER, "-n", "2", "--dist", "loadgroup")
@@ -83,6 +84,7 @@ def test_on(arch): pass
 """
 
 
+@pytest.mark.slow
 def test_fast_leaves_out_what_is_marked(run: Run) -> None:
     said = run(MARKED, "--fast", "--cpu-durations", "1")
     assert "1 passed, 2 deselected" in said and "test_on[host] PASSED" in said
@@ -108,6 +110,7 @@ def test_plain(): start("true")
 """
 
 
+@pytest.mark.slow
 def test_fast_refuses_what_is_not_marked(run: Run) -> None:
     said = run(USES, "--fast")
     assert "2 failed, 1 passed, 1 error" in said, said

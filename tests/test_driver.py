@@ -36,6 +36,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.save(tiny.model(), tmp_path_factory.mktemp("model"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pkg", "pkg.tar", "m.so"])
 def test_failure_while_writing_keeps_the_earlier_output(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -31,6 +31,7 @@ def macs(model: onnx.ModelProto) -> int:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "million_macs", "million_weights"),
     [

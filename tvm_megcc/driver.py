@@ -167,13 +167,14 @@ def compile_programs(
     with unaligned_constants():
         imported = options.dynamic.imported(model, options.input_shapes, options.params)
     programs: dict[str, Program | Bundle] = {}
+    entry = pipeline.Entry.of(imported, options.name)
+    compiled = pipeline.compile_for_each(imported.mod, archs, entry, options)
     for arch in archs:
         tell(f"compile for {arch}")
         dump = dump_ir
         if dump_ir is not None and len(archs) > 1:
             dump = partial(_dump_for, dump_ir, arch)
-        entry = pipeline.Entry.of(imported, options.name)
-        programs[arch] = pipeline.compile_entry(imported.mod, arch, entry, options, dump)
+        programs[arch] = compiled(arch, dump)
     check_arena(options.dynamic, programs.values())
     for line in advice(imported, options.dynamic, programs[archs[0]]):
         advise(line)

@@ -114,21 +114,48 @@ def compile_entry(
         When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
         shapes nor data that the VM can read, or the plan is larger than the memory there is.
     """
-    name, function = entry.name, entry.function
-    _check_limit(mod, arch, entry, options)
-    compiler = _Compiler(arch, entry, options, dump_ir)
-    found = plan_of(mod, function) or DispatchPlan((), function)
-    signature = mod[function]
-    mod, equal = with_equal_dims(mod, found.functions)
+    return compile_for_each(mod, (arch,), entry, options)(arch, dump_ir)
+
+
+def compile_for_each(
+    mod: tvm.IRModule, archs: Sequence[str], entry: Entry, options: CompileOptions = DEFAULT
+) -> Callable[[str, Dump | None], Program | Bundle]:
+    """`compile_entry` for several architectures: what is the same for all is done once.
+
+    Returns
+    -------
+    callable
+        Takes one of `archs`, and what `dump_ir` of `compile_entry` is.
+    """
+    found = plan_of(mod, entry.function) or DispatchPlan((), entry.function)
+    divided, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
-    if functions == [function]:
-        return compiler.programs(mod, functions)[function]
+    whole = functions == [entry.function]
+    divided = divided if whole else _only(divided, functions)
+    shared = _Shared(divided, entry, options, functions, keep=len(archs) > 1)
+
+    def compiled(arch: str, dump_ir: Dump | None = None) -> Program | Bundle:
+        _check_limit(mod, arch, entry, options)
+        compiler = _Compiler(arch, shared, dump_ir)
+        if whole:
+            return compiler.programs()[entry.function]
+        return _bundle(compiler, mod[entry.function], found, equal)
+
+    return compiled
+
+
+def _bundle(
+    compiler: _Compiler, signature: relax.Function, found: DispatchPlan, equal: Mapping[str, str]
+) -> Bundle:
+    """The program of each variant; `equal`: functions -> those for when their dims are equal."""
+    entry, options = compiler.shared.entry, compiler.shared.options
+    name = entry.name
     if len(options.memory.pools) > 1:
         raise InputError(
             f"model '{name}': memory pools need fixed shapes, and it is compiled for those that are"
             " listed or in buckets; compile a package for each, or leave out --memory-pools"
         )
-    programs = compiler.programs(_only(mod, functions), functions)
+    programs = compiler.programs()
     bounds = symbols_of(signature)
     inputs = tuple(
         PortType(port, dtype, shape_of(param, bounds) or ())
@@ -152,7 +179,7 @@ def compile_entry(
             variants.append(Variant(guard, first))
         if first is None or first.requirements:
             variants.append(Variant(guard, programs[variant]))
-    return Bundle(name, arch, symbols, inputs, tuple(variants))
+    return Bundle(name, compiler.arch, symbols, inputs, tuple(variants))
 
 
 def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOptions) -> None:
@@ -215,13 +242,36 @@ def _with_multiply_adds(program: Program) -> Program:
     return replace(program, calls=tuple(steps))
 
 
+@dataclass(slots=True)
+class _Shared:
+    """What every architecture begins with: the module of these functions, and its first stages."""
+
+    mod: tvm.IRModule
+    entry: Entry
+    options: CompileOptions
+    functions: Sequence[str]
+    keep: bool  # whether there is another architecture to come: a module holds its weights
+    _begun: tvm.IRModule | None = None
+
+    def begun(self, dump: Callable[[str, tvm.IRModule], None] | None) -> tvm.IRModule:
+        """The module after the stages that are the same everywhere; they run again for a dump."""
+        if self._begun is not None and dump is None:
+            return self._begun
+        mod = self.mod
+        for stage, transform in passes.shared_stages(self.options.preference).items():
+            mod = transform(mod)
+            if dump is not None:
+                dump(stage, mod)
+        self._begun = mod if self.keep else None
+        return mod
+
+
 @dataclass(frozen=True, slots=True)
 class _Compiler:
     """The stages, for one architecture and one set of options."""
 
     arch: str
-    entry: Entry
-    options: CompileOptions
+    shared: _Shared
     dump_ir: Dump | None
 
     def _dump(self, stage: str, what: tvm.IRModule | Program) -> None:
@@ -229,28 +279,30 @@ class _Compiler:
             text = what.script(show_meta=False) if isinstance(what, tvm.IRModule) else str(what)
             self.dump_ir(stage, text)
 
-    def programs(self, mod: tvm.IRModule, functions: Sequence[str]) -> dict[str, Program]:
-        """The program of each of these functions of `mod`."""
+    def programs(self) -> dict[str, Program]:
+        """The program of each function."""
+        mod, functions = self.shared.mod, self.shared.functions
         self._dump("imported", mod)
         origin = _Origin(names_of(mod), nodes_of(mod))
-        preference = self.options.preference
-        for stage, transform in passes.stages(self.arch, functions, preference).items():
+        mod = self.shared.begun(self._dump if self.dump_ir is not None else None)
+        preference = self.shared.options.preference
+        for stage, transform in passes.machine_stages(self.arch, functions, preference).items():
             mod = transform(mod)
             self._dump(stage, mod)
         # Functions of one model have the same weights: their bytes are kept once.
-        shared: dict[Bytes, Bytes] = {}
-        return {f: self._program(mod, f, shared, origin, len(functions) > 1) for f in functions}
+        held: dict[Bytes, Bytes] = {}
+        return {f: self._program(mod, f, held, origin, len(functions) > 1) for f in functions}
 
     def _program(
         self,
         mod: tvm.IRModule,
         function: str,
-        shared: dict[Bytes, Bytes],
+        held: dict[Bytes, Bytes],
         origin: _Origin,
         several: bool,
     ) -> Program:
         suffix = f"_{function}" if several else ""
-        entry, memory_options = self.entry, self.options.memory
+        entry, memory_options = self.shared.entry, self.shared.options.memory
         program = lower(
             mod,
             self.arch,
@@ -258,14 +310,14 @@ class _Compiler:
             entry.input_names,
             entry.output_names,
             function,
-            shared,
+            held,
             entry.input_dtypes,
             entry.output_dtypes,
         )
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)
-        program = forward(program, self.options.io, memory_options.threads)
+        program = forward(program, self.shared.options.io, memory_options.threads)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(
             program,

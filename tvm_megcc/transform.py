@@ -22,6 +22,7 @@ from tvm_megcc.byoc.partition import PartitionForMegcc
 from tvm_megcc.legalise import ScalarsApart
 from tvm_megcc.legalise.casts_apart import CastsApart
 from tvm_megcc.legalise.fuse_named import FuseNamed
+from tvm_megcc.legalise.named_sizes import NameSizes, WriteSizes
 from tvm_megcc.legalise.own_scans import OwnScans
 from tvm_megcc.passes import (
     AdjacentAxes,
@@ -29,6 +30,7 @@ from tvm_megcc.passes import (
     CallExterns,
     ChannelsFirst,
     ChannelsLast,
+    DepthwiseMultiples,
     ExpandQuantised,
     FoldConstants,
     FoldScaleShift,
@@ -46,9 +48,12 @@ from tvm_megcc.passes import (
     PointwiseProducts,
     QuantisedMoves,
     ReadSizes,
+    ReshapesBelow,
     RoundBf16Weights,
     SettleStretched,
     SizesFirst,
+    WholeActivations,
+    WholeOperators,
     WidenWeights,
     WindowsTo2d,
     stages,
@@ -57,13 +62,14 @@ from tvm_megcc.tvm_memory.plan_memory import PlanMemory
 
 __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst", "ChannelsLast",
-    "CompileRegions", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
+    "CompileRegions", "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
+    "ForwardMemory",
     "FuseNamed", "Generate", "HalfPrecision", "HoldCasts", "ImplicitBroadcast", "IntegerForm",
-    "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights", "NarrowMoves", "OwnScans",
-    "PartitionForMegcc",
-    "PlainConvolutions", "PlanMemory", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
-    "RoundBf16Weights", "ScalarsApart", "SettleStretched", "SizesFirst", "WidenWeights",
-    "WindowsTo2d", "kernels", "pipeline", "stages",
+    "LegaliseRest", "MaterialiseKernels", "NameSizes", "NarrowBf16Weights", "NarrowMoves",
+    "OwnScans", "PartitionForMegcc", "PlainConvolutions", "PlanMemory", "PointwiseProducts",
+    "QuantisedMoves", "ReadSizes", "ReshapesBelow", "RoundBf16Weights", "ScalarsApart",
+    "SettleStretched", "SizesFirst", "WholeActivations", "WholeOperators", "WidenWeights",
+    "WindowsTo2d", "WriteSizes", "kernels", "pipeline", "stages",
 ]  # fmt: skip
 
 

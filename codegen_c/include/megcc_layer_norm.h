@@ -22,8 +22,7 @@ MEGCC_INLINE megcc_vf megcc_layer_norm_term(megcc_vf sum, megcc_vf x, megcc_vf s
   return square ? megcc_vf_fma(sum, d, d) : megcc_vf_add(sum, d);
 }
 
-MEGCC_INLINE float megcc_layer_norm_mean(const megcc_elem_t *x, int32_t n, float shift,
-                                         int square) {
+MEGCC_INLINE float megcc_layer_norm_sum(const megcc_elem_t *x, int32_t n, float shift, int square) {
   const megcc_vf s = megcc_vf_dup(shift);
   megcc_vf s0 = megcc_vf_zero(), s1 = s0;
   float total;
@@ -39,7 +38,17 @@ MEGCC_INLINE float megcc_layer_norm_mean(const megcc_elem_t *x, int32_t n, float
     const float d = megcc_elem_f32(x[i]) - shift;
     total += square ? d * d : d;
   }
-  return total / (float)n;
+  return total;
+}
+
+// By blocks: one running sum would lose bits on a long row.
+MEGCC_INLINE float megcc_layer_norm_mean(const megcc_elem_t *x, int32_t n, float shift,
+                                         int square) {
+  const int32_t most = 1024;
+  float total = 0.0f;
+  int32_t i = 0;
+  for (; n - i > most; i += most) total += megcc_layer_norm_sum(x + i, most, shift, square);
+  return (total + megcc_layer_norm_sum(x + i, n - i, shift, square)) / (float)n;
 }
 
 typedef struct {

@@ -12,6 +12,9 @@
 #define ACT FUNC
 #endif
 #include "megcc_act.h"
+#if FUNC == UNARY_SIN || FUNC == UNARY_COS
+#include "math/megcc_vtrig.h"
+#endif
 #include "megcc_elem.h"
 
 MEGCC_INLINE megcc_vf megcc_unary_apply(megcc_vf x, megcc_vf a, megcc_vf b) {
@@ -20,6 +23,12 @@ MEGCC_INLINE megcc_vf megcc_unary_apply(megcc_vf x, megcc_vf a, megcc_vf b) {
   return megcc_act_vf(x, a, b);
 #elif FUNC == UNARY_EXP
   return megcc_vf_exp(x);
+#elif FUNC == UNARY_LOG
+  return megcc_vf_log(x);
+#elif FUNC == UNARY_SIN
+  return megcc_vf_sin(x);
+#elif FUNC == UNARY_COS
+  return megcc_vf_cos(x);
 #elif FUNC == UNARY_SQRT
   return megcc_vf_sqrt(x);
 #elif FUNC == UNARY_RSQRT

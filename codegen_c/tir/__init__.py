@@ -2,7 +2,7 @@
 
 In: one ``tirx.PrimFunc`` as ``LegalizeOps``, ``FuseOps`` and ``FuseTIR`` leave it. Out: one C99
 file that defines one function of the kernel type of ``megcc_kernel.h``. `schedule` arranges the
-loops, `lowering` flattens them, `stmts` and `exprs` print them.
+loops, `flattening` flattens them, `stmts` and `c_exprs` print them, `vectors` the innermost ones.
 
 Example
 -------

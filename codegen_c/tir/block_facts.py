@@ -16,14 +16,12 @@ from tvm.s_tir import SBlock, SBlockRealize
 from tvm.s_tir.schedule.schedule import ScheduleError
 from tvm.sym import Analyzer, detect_linear_equation
 
-from .walk import walk
+from .walk import name_of, walk
 
 #: How TVM's scheduler says no: its own error, and failed checks that come as other classes.
 REFUSALS = (ScheduleError, RuntimeError, ValueError, TypeError)
 
-_CHEAP_CALLS = frozenset(
-    {"tirx.if_then_else", "tirx.likely", "tirx.reinterpret", "tirx.fabs", "tirx.floor", "tirx.ceil"}
-)
+_CHEAP_CALLS = frozenset({"likely", "reinterpret", "fabs", "floor", "ceil"})
 
 
 def attempt(sch: s_tir.Schedule, step: Callable[[s_tir.Schedule], None]) -> s_tir.Schedule | None:
@@ -72,13 +70,13 @@ def facts_of(block: SBlock) -> BlockFacts:
     reduce = tuple(v for v in block.iter_vars if v.iter_type == tirx.IterVar.CommReduce)
     nodes = list(walk(block.body))
     loads = [n for n in nodes if isinstance(n, TensorLoad)]
-    calls = {getattr(n.op, "name", "?") for n in nodes if isinstance(n, Call)}
+    calls = {name_of(n) for n in nodes if isinstance(n, Call)}
     regular = (
         len(spatial) + len(reduce) == len(block.iter_vars)
         and len(block.writes) == 1
         and isinstance(block.body, tirx.BufferStore)
     )
-    expensive = bool(calls - _CHEAP_CALLS) or "tirx.if_then_else" in calls or len(loads) > 3
+    expensive = bool(calls - _CHEAP_CALLS) or len(loads) > 3
     stored = block.body.buffer if isinstance(block.body, tirx.BufferStore) else None
     return BlockFacts(spatial, reduce, tuple(loads), stored, expensive, regular)
 

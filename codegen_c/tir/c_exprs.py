@@ -25,6 +25,7 @@ from .c_scalars import (
     value_type,
 )
 from .indices import COMPARE, DIVIDE, WRAPPING, IndexPrinter, dtype_of
+from .walk import name_of
 
 _BITWISE = {
     tirx.BitwiseAnd: "&",
@@ -223,7 +224,7 @@ class ExprPrinter(IndexPrinter):
         full = getattr(e.op, "name", None)
         if full is None:
             raise self.unsupported(f"a call of {type(e.op).__name__}")
-        name = full.removeprefix("tirx.").removeprefix("prim.")
+        name = name_of(e)
         args = list(e.args)
         if name in intrinsics.TRANSPARENT:
             return self.value(args[0])

@@ -47,7 +47,10 @@ def product(extents: list[tvm.ir.Expr], symbols: dict[tvm.ir.Var, str], exprs: E
     total = exprs.analyzer.simplify(total)
     if isinstance(total, tirx.IntImm):
         return Size(int(total.value), str(total.value), str(total.value))
-    return Size(None, _python(total, symbols), exprs.index(total))
+    held, exprs.quotients = exprs.quotients, {}  # sizes stand in front of what is held in loops
+    text = exprs.index(total)
+    exprs.quotients = held
+    return Size(None, _python(total, symbols), text)
 
 
 def elements(extents: Iterable[tvm.ir.Expr]) -> tvm.ir.Expr:

@@ -17,11 +17,18 @@ from tvm.ir import TensorLoad
 
 from .c_scalars import is_float
 from .indices import COMPARE, dtype_of
-from .walk import walk
+from .walk import name_of, walk
 
 #: Nodes that compute without a trap on any operands: no integer division, no call.
 _FREE = (TensorLoad, tvm.ir.Var, tirx.FloatImm, tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Min,
          tirx.Max)  # fmt: skip
+
+
+def parts_of(e: tvm.ir.Expr) -> tuple[tvm.ir.Expr, tvm.ir.Expr, tvm.ir.Expr] | None:
+    """The condition of a choice and its two values; None of another expression."""
+    if isinstance(e, tirx.Select):
+        return e.condition, e.true_value, e.false_value
+    return tuple(e.args) if name_of(e) == "if_then_else" else None
 
 
 def extreme(condition: tvm.ir.Expr, yes: tvm.ir.Expr, no: tvm.ir.Expr) -> str:

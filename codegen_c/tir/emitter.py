@@ -76,7 +76,11 @@ class GeneratedKernel:
 
 
 def emit_prim_func(
-    func: tirx.PrimFunc, symbol_prefix: str = "megcc_tir", knobs: Knobs = USUAL
+    func: tirx.PrimFunc,
+    symbol_prefix: str = "megcc_tir",
+    knobs: Knobs = USUAL,
+    *,
+    vectors: bool = False,
 ) -> GeneratedKernel:
     """Compile `func` to C.
 
@@ -90,6 +94,8 @@ def emit_prim_func(
         apart, are dropped.
     knobs : Knobs
         How its loops are arranged, where they can be.
+    vectors : bool
+        Whether innermost loops are written with ``megcc_simd.h``, for machines that have vectors.
 
     Raises
     ------
@@ -99,7 +105,7 @@ def emit_prim_func(
     hint = str(func.attrs["global_symbol"]) if func.attrs and "global_symbol" in func.attrs else ""
     name = hint or symbol_prefix
     try:
-        return _emit(schedule(func, knobs), name, symbol_prefix, hint, knobs.unroll)
+        return _emit(schedule(func, knobs), name, symbol_prefix, hint, knobs.unroll, vectors)
     except UnsupportedError:
         # A schedule may need what the printer lacks; the plain loops may not.
         return _emit(func, name, symbol_prefix, hint)
@@ -124,7 +130,7 @@ def _is_buffer(param: tvm.ir.Var) -> bool:
 
 
 def _emit(
-    func: tirx.PrimFunc, name: str, prefix: str, hint: str, unroll: int = 1
+    func: tirx.PrimFunc, name: str, prefix: str, hint: str, unroll: int = 1, vectors: bool = False
 ) -> GeneratedKernel:
     flat = lower(func)
     is_fused = bool(func.attrs) and FUSED in func.attrs
@@ -141,7 +147,8 @@ def _emit(
             exprs.bind(buffer.ty.elem_offset, "0", index=True)  # operands start at their pointer
     inplace = overwritable(flat, buffers)
     dead = _never_read(flat, buffers)
-    printer = StmtPrinter(exprs, symbols, dead, ivdep=bool(inplace), unroll=unroll)
+    vectors = vectors and not is_fused  # whose results are equal on all machines
+    printer = StmtPrinter(exprs, symbols, dead, bool(inplace), unroll, vectors)
     printer.top((with_fused_products(flat) if is_fused else flat).body)
     head = _prologue(flat, buffers, symbols, printer, inplace)
     source = _file(exprs.uses, head + printer.lines)

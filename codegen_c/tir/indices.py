@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import tvm
+import tvm_ffi
 from tvm import tirx
 from tvm.sym import Analyzer
 
@@ -13,7 +14,7 @@ from tvm_megcc.errors import UnsupportedError
 from .c_scalars import is_signed, value_type
 
 _INDEX_DTYPES = ("int32", "int64")
-_INDEX_TYPES = {"int32": "int32_t", "int64": "ptrdiff_t"}
+INDEX_TYPES = {"int32": "int32_t", "int64": "ptrdiff_t"}
 WRAPPING = {tirx.Add: "+", tirx.Sub: "-", tirx.Mul: "*"}
 COMPARE = {tirx.EQ: "==", tirx.NE: "!=", tirx.LT: "<", tirx.LE: "<=", tirx.GT: ">", tirx.GE: ">="}
 DIVIDE = {
@@ -22,6 +23,11 @@ DIVIDE = {
     tirx.Div: "div",
     tirx.Mod: "mod",
 }
+
+
+def key_of(expr: tvm.ir.Expr) -> tvm_ffi.StructuralKey:
+    """A key that equal expressions of the same variables share."""
+    return tvm_ffi.StructuralKey(expr)  # type: ignore[call-arg]  # the stub has a field as argument
 
 
 def dtype_of(expr: tvm.ir.Expr) -> str:
@@ -48,6 +54,8 @@ class IndexPrinter(ABC):
         self._buffers: dict[tvm.ir.Var, str] = {}
         #: C names of buffers of which the one element in use is held in a C variable.
         self.registers: dict[str, str] = {}
+        #: Divisions of indices that a C variable holds, and the variable.
+        self.quotients: dict[tvm_ffi.StructuralKey, str] = {}
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -100,7 +108,9 @@ class IndexPrinter(ABC):
             return self._names[e]
         if isinstance(e, tirx.Cast):
             print_value = self.condition if self._is_comparison(e.value) else self.index
-            return f"({_INDEX_TYPES[dtype_of(e)]}){print_value(e.value)}"
+            return f"({INDEX_TYPES[dtype_of(e)]}){print_value(e.value)}"
+        if type(e) in DIVIDE and (held := self.quotients.get(key_of(e))):
+            return held
         a, b = self.index(e.a), self.index(e.b)
         if type(e) in WRAPPING:
             return f"({a} {WRAPPING[type(e)]} {b})"

@@ -35,9 +35,11 @@ from .block_facts import (
     strides_of,
 )
 from .c_sizes import elements
+from .flattening import lower
+from .indices import DIVIDE
 from .knobs import USUAL, Knobs
 from .reductions import arrange_reduction
-from .walk import variables
+from .walk import variables, walk
 
 #: Iterations under one step of the work range below which outer loops are not split further.
 _ENOUGH_WORK = 8
@@ -176,7 +178,7 @@ def _longest_inside(sch: s_tir.Schedule, depth: int) -> s_tir.Schedule | None:
     """The only block's loops with the longest one innermost; None where that is as it was."""
     (out, *more) = block_names(sch)
     loops = sch.get_loops(sch.get_sblock(out))
-    if more or depth < 2 or len(loops) != depth or _mergeable_prefix(sch, out, depth) == depth:
+    if more or depth < 2 or len(loops) != depth or _mergeable_suffix(sch, out, depth) == depth:
         return None
     extents = [sch.get(loop).extent for loop in loops]
     if not all(isinstance(extent, tirx.IntImm) for extent in extents):
@@ -202,16 +204,31 @@ def _parallelise(sch: s_tir.Schedule, depth: int, flat: bool = True) -> s_tir.Sc
         return sch
     out = block_names(sch)[-1]
     has_all = len(sch.get_loops(sch.get_sblock(out))) == depth
-    if flat and has_all and _mergeable_prefix(sch, out, depth) == depth:
+    inner = _mergeable_suffix(sch, out, depth) if flat and has_all else int(has_all)
+    if 1 < inner < depth:
+        if (joined := _joined(sch, out, inner)) is not None:
+            sch, depth = joined, depth - inner + 1
+        inner = 1
+    if flat and has_all and inner == depth:
         take = depth  # one flat loop: no index arithmetic is left in it
     else:
-        take = _enough(sch, out, max(1, depth - 1) if has_all else depth)
+        take = _enough(sch, out, max(1, depth - inner))
 
     def step(s: s_tir.Schedule) -> None:
-        loops = s.get_loops(s.get_sblock(out))[:take]
-        s.parallel(s.fuse(*loops) if len(loops) > 1 else loops[0])
+        loops = s.get_loops(s.get_sblock(out))
+        s.parallel(s.fuse(*loops[:take]) if take > 1 else loops[0])
 
     return attempt(sch, step) or sch
+
+
+def _joined(sch: s_tir.Schedule, out: str, count: int) -> s_tir.Schedule | None:
+    """The inner `count` loops as one; None where that leaves index arithmetic in it."""
+    made = attempt(sch, lambda s: s.fuse(*s.get_loops(s.get_sblock(out))[-count:]))
+    if made is None:
+        return None
+    loops = [node for node in walk(lower(made.mod["main"]).body) if isinstance(node, tirx.For)]
+    divisions = (node for node in walk(loops[-1].body) if type(node) in DIVIDE)
+    return None if any(loops[-1].loop_var in variables(node) for node in divisions) else made
 
 
 def _enough(sch: s_tir.Schedule, out: str, most: int) -> int:
@@ -225,27 +242,28 @@ def _enough(sch: s_tir.Schedule, out: str, most: int) -> int:
     return most
 
 
-def _mergeable_prefix(sch: s_tir.Schedule, name: str, depth: int) -> int:
-    """How many outer loops fuse into one without leaving a division in any index."""
+def _mergeable_suffix(sch: s_tir.Schedule, name: str, depth: int) -> int:
+    """How many of the inner loops fuse into one without leaving a division in any index."""
     realize = realize_of(sch, name)
     block = realize.block
-    if not isinstance(block.body, tirx.BufferStore) or len(block.iter_vars) < depth:
-        return 0
-    iters = list(block.iter_vars)[:depth]
-    if _mentions_value(block, iters):
-        return 0
+    if not isinstance(block.body, tirx.BufferStore) or len(block.iter_vars) != depth:
+        return 1
+    iters = list(block.iter_vars)
     analyzer = Analyzer()
     merged = depth
+    for k in range(depth):
+        if _mentions_value(block, iters[k:]):
+            merged = min(merged, depth - k - 1)
     for shape, index in accesses(block):
         strides = strides_of(shape, index, [v.var for v in iters])
         if strides is None:
-            return 0
-        for k in range(merged - 1):
+            return 1
+        for k in range(depth - 2, depth - merged - 1, -1):
             whole = strides[k + 1] * tirx.Cast("int64", iters[k + 1].dom.extent)
             if not analyzer.can_prove(strides[k] == whole):
-                merged = k + 1
+                merged = depth - k - 1
                 break
-    return merged
+    return max(1, merged)
 
 
 def _mentions_value(block: SBlock, iters: list[tirx.IterVar]) -> bool:

@@ -13,6 +13,8 @@ from .c_scalars import HALF, short, value_type
 from .walk import variables
 
 _PREFIX = "tvm.contrib.sort."
+#: Up to so many of a line are held in order while it is read; of more the line is sorted.
+_FEW = 16
 #: Name -> what its tensors are; those of ``topk`` follow from an argument.
 _ROLES: dict[str, tuple[str, ...]] = {
     "sort": ("data", "values"),
@@ -58,12 +60,14 @@ def print_sort(body: Body, e: Call, *, work: bool) -> tvm.ir.Expr:
         roles = _ROLES[name]
     tensors = dict(zip(roles, arrays, strict=True))
     descending = not int(ascend.value)
-    return _lines(body, tensors, int(axis.value) % len(arrays[0].shape), descending, work)
+    few = name == "topk"
+    return _lines(body, tensors, int(axis.value) % len(arrays[0].shape), descending, few, work)
 
 
 def _lines(
-    body: Body, tensors: dict[str, _Array], axis: int, descending: bool, work: bool
+    body: Body, tensors: dict[str, _Array], axis: int, descending: bool, few: bool, work: bool
 ) -> tvm.ir.Expr:
+    """`few`: whether only the first of each line are wanted, which may be held while it is read."""
     exprs = body.exprs
     exprs.uses.add("megcc_sort.h")
     data, counts = tensors["data"], tensors.get("counts")
@@ -77,10 +81,12 @@ def _lines(
     others = data.shape[:axis] + data.shape[axis + 1 :]
     result = values or indices
     assert result is not None
-    kept = size(result.shape[axis : axis + 1]).c
+    wanted = size(result.shape[axis : axis + 1])
+    kept = wanted.c
+    few = few and wanted.value is not None and 0 < wanted.value <= _FEW
     order, scratch = body.fresh("t"), body.fresh("t")
-    for name in (order, scratch):
-        body.workspace.place(name, "int32_t", length, 4)
+    for name in (order,) if few else (order, scratch):
+        body.workspace.place(name, "int32_t", wanted if few else length, 4)
     line, base, out, item = (body.fresh(k) for k in ("i", "v", "v", "i"))
     first, last = ("begin", "end") if work else ("0", size(others).c)
     body.put(f"for (ptrdiff_t {line} = {first}; {line} < {last}; ++{line}) {{")
@@ -88,10 +94,12 @@ def _lines(
     body.put(f"  const ptrdiff_t {base} = {start} * {length.c} + {line} % {inner};")
     body.put(f"  const ptrdiff_t {out} = {start} * {kept} + {line} % {inner};")
     used = f"{counts.name}[{line}]" if counts else f"(int32_t)({length.c})"
-    body.put(
-        f"  megcc_argsort_{short(data.dtype)}({data.name} + {base}, {inner}, {used}, "
-        f"{int(descending)}, {order}, {scratch});"
-    )
+    text = f"{data.name} + {base}, {inner}, {used}"
+    if few:
+        text = f"topk_{short(data.dtype)}({text}, {kept}, {int(descending)}, {order})"
+    else:
+        text = f"argsort_{short(data.dtype)}({text}, {int(descending)}, {order}, {scratch})"
+    body.put(f"  megcc_{text};")
     if counts:  # what lies behind the counted part stays where it is
         body.put(f"  for (ptrdiff_t {item} = {used}; {item} < {kept}; ++{item}) {{")
         body.put(f"    {order}[{item}] = (int32_t){item};")

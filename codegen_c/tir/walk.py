@@ -57,6 +57,11 @@ def walk(node: object) -> Iterator[object]:
         stack.extend(reversed(children))
 
 
+def name_of(e: object) -> str:
+    """The name of a call's operator, of which TVM has two namespaces, without it; "" of others."""
+    return getattr(e.op, "name", "").rpartition(".")[2] if isinstance(e, Call) else ""
+
+
 def variables(node: object) -> list[tvm.ir.Var]:
     """The variables in `node`, with repetitions."""
     return [n for n in walk(node) if isinstance(n, tvm.ir.Var)]

@@ -13,6 +13,7 @@ from tvm import relax
 import tvm_megcc
 from tests.byoc.support import regions, values
 from tests.models import corpus
+from tests.tvm_target import LLVM
 from tvm_megcc import frontend
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def test_model_is_regions(name: str, request: pytest.FixtureRequest) -> None:
     mod = tvm_megcc.partition_for_megcc(imported.mod)
     assert regions(mod)
     mod = tvm_megcc.transform.CompileRegions()(mod)
-    vm = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    vm = relax.VirtualMachine(tvm.compile(mod, LLVM), tvm.cpu())
     for case in model.cases[:2]:
         given = case.inputs()
         # A scalar may be stored as one element.

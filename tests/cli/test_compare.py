@@ -96,6 +96,7 @@ def test_compare_per_layer_names_the_first_call_that_differs(tvmc, residual, com
     assert value in fused and "conv2d" in kernel
 
 
+@pytest.mark.slow
 def test_compare_without_onnx_runtime(tvmc, residual, compiled, monkeypatch) -> None:
     """The two agree on BatchNormalization, whose early opsets trap onnx.reference."""
     assert any(n.op_type == "BatchNormalization" for n in onnx.load(residual[0]).graph.node)

@@ -109,6 +109,7 @@ def test_compile_replaces_a_package(tvmc, model: Path, dynamic: Path, tmp_path: 
     assert [p.name for p in tmp_path.iterdir()] == ["pkg"]
 
 
+@pytest.mark.slow
 def test_compile_bin_weights(tvmc, model: Path, inputs: Path, tmp_path: Path) -> None:
     assert tvmc("compile", model, "-o", tmp_path / "p.tar", "--weights", "bin").status == 0
     assert tvmc("run", tmp_path / "p.tar", "--inputs", inputs).status == 0

@@ -55,6 +55,7 @@ def check(tvmc: Callable, folder: Path, out: Path) -> None:
     np.testing.assert_array_equal(np.load(folder / "y.npz")["output"], a * [4, 8, 12] + a)
 
 
+@pytest.mark.slow
 def test_package_with_its_function(tvmc: Callable, net: list, tmp_path: Path) -> None:
     out = tmp_path / "pkg"
     assert tvmc("compile", *net, "-o", out, "--extern", tmp_path / "scale.c").status == 0
@@ -70,6 +71,7 @@ def test_library_with_its_function(tvmc: Callable, net: list, tmp_path: Path) ->
     check(tvmc, tmp_path, out)
 
 
+@pytest.mark.slow
 def test_function_that_nobody_defines(tvmc: Callable, net: list, tmp_path: Path) -> None:
     said = "tvmc: the model calls scale_rows, which nobody defines; give the C file with --extern"
     assert tvmc("compile", *net, "-o", tmp_path / "net.so").sentence().startswith(said)

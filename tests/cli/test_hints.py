@@ -184,6 +184,7 @@ def runs(model: Model, sizes: dict[str, int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arch", "name"), CASES)
 def test_a_hint_that_is_followed_keeps_what_it_promises(arch: str, name: str) -> None:
     model = MODELS[name]

@@ -204,6 +204,7 @@ def test_pools_that_are_too_small(tvmc, model: Path, package: Path, tmp_path: Pa
     assert read_tree(tmp_path / "pkg") == read_tree(package)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--clobber-inputs"]])
 def test_io_in_the_arena_gives_the_same_answers(
     tvmc, model: Path, package: Path, inputs: Path, tmp_path: Path, options: list[str]

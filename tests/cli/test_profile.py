@@ -38,6 +38,7 @@ def facts_of(tvmc: Callable[..., Any], package: Path, trace: Path) -> dict[str, 
     return json.loads(ran.out)
 
 
+@pytest.mark.slow
 def test_profile_of_a_run_in_every_form(tvmc, package: Path, inputs: Path, tmp_path: Path) -> None:
     ends = ["p.txt", "p.csv", "p.json", "p.trace.json"]
     args = [word for end in ends for word in ("--profile-output", tmp_path / end)]
@@ -105,6 +106,7 @@ def test_profile_without_counters_says_why(tvmc, package: Path, trace: Path) -> 
     assert "not counted" not in ran.out
 
 
+@pytest.mark.slow
 def test_profile_of_open_sizes(tvmc, dynamic: Path, tmp_path: Path) -> None:
     """Bytes follow from the sizes that were run."""
     assert tvmc("compile", dynamic, "-o", tmp_path / "p", "--quiet").status == 0

@@ -39,6 +39,7 @@ def test_a_seed_is_that_of_inputs_and_draws(tvmc, drawing: Path, tmp_path: Path)
     assert len({row["same"].tobytes() for row in found}) == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_is_timed_draws_on(tvmc, drawing: Path, tmp_path: Path) -> None:
     """The outputs are those of the last of one untimed and three timed runs."""
     written = tmp_path / "out.npz"

@@ -76,6 +76,7 @@ def test_every_function_states_a_bound():
     assert wanted <= BOUNDS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", ["-O0", "-O2", "-O2 -msse4.1", "-O2 -fno-math-errno"])
 def test_headers_take_nothing_from_libc(tmp_path: Path, flags: str):
     ms.build(tmp_path, ["gcc", "-std=c99", "-ffreestanding", "-fPIC", "-c", *flags.split()])

@@ -13,6 +13,8 @@ from tvm import relax, tirx
 from tvm.script import tirx as T
 
 from tvm_megcc.codegen_c.tir import c_sizes, emit_prim_func, symbolic_vars
+from tvm_megcc.codegen_c.tir.c_exprs import ExprPrinter
+from tvm_megcc.codegen_c.tir.indices import key_of
 from tvm_megcc.errors import UnsupportedError
 
 from . import tir_support as ts
@@ -80,6 +82,7 @@ def test_kernel_is_freestanding(name: str, tmp_path: Path):
         assert ts.undefined_symbols(library) <= {"memcpy", "memmove", "memset", "memcmp"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["clang", "arm64", "armv7"])
 def test_kernels_compile_without_warnings_elsewhere(compiler: str, tmp_path: Path):
     if ts.missing(compiler):
@@ -132,6 +135,16 @@ def test_symbolic_work_and_workspace_are_expressions():
     assert kernel.work_for([5, 100]) == 5
     assert kernel.workspace_for([5, 100]) % 64 == 0
     assert kernel.workspace_for([5, 100]) >= 400
+
+
+def test_sizes_stand_before_what_loops_hold():
+    n = dim("n")
+    exprs = ExprPrinter("f")
+    exprs.bind(n, "s0", index=True)
+    exprs.quotients[key_of(n // 2)] = "q0"
+    assert exprs.index(n // 2) == "q0"
+    size = c_sizes.product([n // 2, tirx.IntImm("int64", 3)], {n: "s0"}, exprs)
+    assert "q0" not in size.c and "s0" in size.c and "q0" not in size.text
 
 
 def test_cost_is_of_one_unit_of_work():

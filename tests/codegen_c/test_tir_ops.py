@@ -111,6 +111,7 @@ CASES: dict[str, tuple] = {
         "float32",
     ),
     "cumsum": (lambda x: op.cumsum(x, 1), [S], "float32"),
+    "cumsum_long": (lambda x: op.cumsum(x, 1), [(3, 41)], "float32"),
     "where": (op.where, [S, S, (3, 1)], ["bool", "float32", "float32"]),
     "one_hot": (one_hot, [(2, 3)], "int32", {0: np.array([[0, 1, 5], [2, 3, 9]])}),
     "triu": (lambda x: op.triu(x, 1), [(4, 5)], "float32"),

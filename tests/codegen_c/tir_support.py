@@ -15,10 +15,15 @@ from tvm import relax, tirx
 
 from tests.c_warnings import STRICT
 from tests.closeness import assert_close
+from tests.tvm_target import LLVM
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func, symbolic_vars
+from tvm_megcc.core.this_machine import host_arch
 
 INCLUDE = Path(__file__).resolve().parents[2] / "codegen_c" / "include"
 WARNINGS = ("-std=c99", *STRICT, f"-I{INCLUDE}")
+#: What a source with loops over vectors includes, and how it is compiled for this machine.
+VECTORS = "simd/megcc_simd.h"
+VECTOR_FLAGS = ("-mavx2", "-mfma", "-mf16c") if host_arch().startswith("x86") else ()
 ARMV7 = ("arm-linux-gnueabihf-gcc", "-mfpu=neon", "-mfloat-abi=hard", "-march=armv7-a")
 COMPILERS = {
     "gcc": ("gcc",),
@@ -146,7 +151,7 @@ def sample(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> np.n
 def run_tvm(func: tirx.PrimFunc, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The same function through TVM's LLVM code generator."""
     named = func.with_attr("global_symbol", "main")
-    library = tvm.compile(tvm.IRModule({"main": named}), target="llvm")
+    library = tvm.compile(tvm.IRModule({"main": named}), target=LLVM)
     tensors = [tvm.runtime.tensor(a) for a in arrays]
     library["main"](*tensors)
     return [t.numpy() for t in tensors]
@@ -163,12 +168,17 @@ def check_against_tvm(
     tolerance: float = 2e-6,
     flags: Sequence[str] = ("-O2",),
 ) -> list[GeneratedKernel]:
-    """Every TIR function of `build` gives TVM's numbers, whole and in three pieces."""
+    """Every TIR function of `build` gives TVM's numbers, whole and in three pieces.
+
+    So do its loops over vectors, where it has some.
+    """
     kernels = []
+    known = dict(values=values, dims=dims, tolerance=tolerance)
     for func, kernel in emit_all(build, shapes, dtypes):
-        check_function(
-            func, kernel, folder, values=values, dims=dims, tolerance=tolerance, flags=flags
-        )
+        check_function(func, kernel, folder, **known, flags=flags)
+        vectors = emit_prim_func(func, "megcc_tir_vectors", vectors=True)
+        if VECTORS in vectors.source:
+            check_function(func, vectors, folder, **known, flags=(*flags, *VECTOR_FLAGS))
         kernels.append(kernel)
     return kernels
 

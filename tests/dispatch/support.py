@@ -10,6 +10,7 @@ import tvm
 from onnx import TensorProto, helper, numpy_helper
 from tvm import relax, tirx
 
+from tests.tvm_target import LLVM
 from tvm_megcc.relax_tools.shape_exprs import with_bounds
 
 RNG = np.random.default_rng(3)
@@ -41,8 +42,7 @@ def expected(x: np.ndarray) -> np.ndarray:
 
 
 def machine(mod: tvm.IRModule) -> relax.VirtualMachine:
-    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    return relax.VirtualMachine(tvm.compile(mod, target), tvm.cpu())
+    return relax.VirtualMachine(tvm.compile(mod, LLVM), tvm.cpu())
 
 
 def call(vm: relax.VirtualMachine, *arrays: np.ndarray) -> np.ndarray:

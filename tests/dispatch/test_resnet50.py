@@ -12,6 +12,7 @@ import tvm
 from tvm import relax
 
 from tests.closeness import assert_close
+from tests.tvm_target import LLVM
 from tvm_megcc import relay, zoo
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
@@ -56,7 +57,7 @@ def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
 def test_virtual_machine(example) -> None:  # noqa: ANN001
     mod, params, answers = example
     bound = relax.transform.BindParams("main", params)(mod)
-    vm = relax.VirtualMachine(tvm.compile(bound, "llvm"), tvm.cpu())
+    vm = relax.VirtualMachine(tvm.compile(bound, LLVM), tvm.cpu())
     for batch in (1, 2):  # an image takes TVM's own loops seconds; the package runs all batches
         x, want = answers[batch]
         got = vm["main"](tvm.runtime.tensor(x)).numpy()

@@ -22,6 +22,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ppocr_v3_det", "silero_vad_op18_ifless"])
 def test_same_bytes(name: str, shared: Path, tmp_path: Path) -> None:
     """With open sizes, each time in a process of its own."""

@@ -206,6 +206,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, 
     return {n: (f, s) for n, f, s in zip(CASES, folders, seconds, strict=False)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_value_used_twice_costs_no_tree(name: str, compiled) -> None:
     assert name in compiled, f"'{name}', or a model before it, did not compile in {ALL} s of CPU"

@@ -92,6 +92,7 @@ def lowered(model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> list[Pro
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in zoo.NAMES if name.startswith("tiny_")])
 @pytest.mark.parametrize("batch", [1, "N"])
 def test_zoo(name: str, batch: int | str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import tvm
 from onnx import helper
 from tvm import relax
 
+from tests.tvm_target import LLVM
 from tvm_megcc.frontend import ImportedModel, from_onnx
 
 Arrays = Mapping[str, np.ndarray]
@@ -42,14 +43,13 @@ def make_model(
 
 
 def run(imported: ImportedModel, feeds: Arrays) -> list[np.ndarray]:
-    """The outputs by stock TVM (LLVM, not optimised: compiling is what takes the time)."""
+    """The outputs by stock TVM."""
     return run_machine(machine(imported), imported, feeds)
 
 
 def machine(imported: ImportedModel) -> relax.VirtualMachine:
     """The model compiled by stock TVM, to be run at one size or at several."""
-    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    return relax.VirtualMachine(tvm.compile(imported.mod, target), tvm.cpu())
+    return relax.VirtualMachine(tvm.compile(imported.mod, LLVM), tvm.cpu())
 
 
 def run_machine(

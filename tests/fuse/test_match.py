@@ -135,6 +135,7 @@ def test_activation_alone_and_behind_operators(name: str) -> None:
     assert not matches(lambda x: act(op.exp(op.exp(x))), X)
 
 
+LINES = (3, 32)
 #: Name -> function, its inputs' shapes, what is made of it.
 ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str]]] = {
     "conv2d": (conv, [X], ["conv2d"]),
@@ -155,7 +156,11 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "channels first": (lambda x: op.nn.conv2d(x, const(4, 6, 3, 3)), [X], []),
     "weights that are computed": (
         lambda x, w: op.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="OHWI"),
-        [X, (4, 3, 3, 4)], []),
+        [X, (4, 3, 3, 4)], ["conv2d_computed"]),
+    "weights that are computed, and what follows": (
+        lambda x, w: op.nn.relu(op.add(
+            op.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="OHWI"), const(4))),
+        [X, (4, 3, 3, 4)], ["conv2d_computed act=RELU"]),
     "matmul": (op.matmul, [(5, 3), (3, 2)], ["matmul"]),
     "matmul with everything": (
         lambda a, y: op.nn.relu(op.add(op.add(op.matmul(a, const(3, 2)), const(2)), y)),
@@ -208,6 +213,32 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
     "a difference": (op.subtract, [X, X], ["binary func=SUB"]),
     "exp": (op.exp, [X], ["unary func=EXP"]),
     "a chain": (lambda x, y: op.exp(op.add(x, y)), [X, X], []),
+    "a sum of a line behind a product": (lambda x: op.sum(op.multiply(x, x), [1]), [LINES], []),
+    "an extreme behind a product": (lambda x: op.max(op.multiply(x, x), [1]), [LINES],
+                                    ["binary func=MUL", "reduce func=MAX"]),
+    "a mean behind a product": (lambda x: op.mean(op.multiply(x, x), [1]), [LINES],
+                                ["binary func=MUL", "reduce func=MEAN"]),
+    "a sum of columns behind a product": (lambda x: op.sum(op.multiply(x, x), [0]), [LINES],
+                                          ["binary func=MUL", "reduce"]),
+    "a sum of a short line": (lambda x: op.sum(op.multiply(x, x), [3]), [X],
+                              ["binary func=MUL", "reduce"]),
+    "a sum behind a product that others read": (
+        lambda x: op.add(y := op.multiply(x, x), op.sum(y, [1], keepdims=True)), [LINES],
+        ["reduce"]),
+    "lines in another order before a sum": (
+        lambda x, y: op.add(op.permute_dims(x, [1, 0, 2]), y), [(2, 3, 16), (3, 2, 16)], []),
+    "lines in another order for two": (
+        lambda x, y: op.subtract(op.add(z := op.permute_dims(x, [1, 0, 2]), y), z),
+        [(2, 3, 16), (3, 2, 16)], ["transpose"]),
+    "columns before a sum": (
+        lambda x, y: op.add(op.permute_dims(x, [0, 2, 1]), y), [(2, 16, 9), (2, 9, 16)],
+        ["binary", "transpose"]),
+    "parts of lines before a sum": (
+        lambda x, y: op.add(op.concat([x, x], 1), y), [LINES, (3, 64)], []),
+    "lines behind lines before a sum": (
+        lambda x, y: op.add(op.concat([x, x], 0), y), [LINES, (6, 32)], ["binary", "concat"]),
+    "a broadcast to short runs": (op.add, [(6, 1, 4), (1, 5, 4)], []),
+    "a broadcast to long runs": (op.add, [(6, 1, 16), (1, 5, 16)], ["binary"]),
 }  # fmt: skip
 
 
@@ -215,6 +246,12 @@ ROWS: dict[str, tuple[Callable[..., relax.Expr], list[tuple[int, ...]], list[str
 def test_match(name: str) -> None:
     body, shapes, wanted = ROWS[name]
     assert sorted(map(said, matches(body, *shapes).values())) == sorted(wanted)
+
+
+def test_without_vectors_reductions_and_moves_are_kernels() -> None:
+    mod = build(lambda x: op.sum(op.multiply(x, x), [1]), LINES)
+    found = find_matches(mod["main"], "portable").values()
+    assert sorted(map(said, found)) == ["binary func=MUL", "reduce"]
 
 
 def test_both_operands_are_convolutions() -> None:

@@ -14,6 +14,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from tvm_megcc.core.this_machine import host_arch
+
 Array = np.ndarray
 
 #: Functions of reals, which ONNX has for integers before opset 28: theirs is cut to an integer.
@@ -59,6 +61,8 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it takes an index for a place of the result, and not of what was pooled"
     if node.op_type in _INTEGER_PRODUCTS and 0 in arrays[node.input[0]].shape:
         return "it has what was in its memory for products of no terms"
+    if node.op_type in (*_INTEGER_PRODUCTS, "DynamicQuantizeLSTM") and _saturates(node, arrays):
+        return "on x86 without VNNI it adds two products of bytes in 16 bits, which saturate"
     if node.op_type == "Resize" and arrays[node.input[0]].dtype == np.int8:
         if attributes(node).get("antialias", 0):
             return "it looks up what an unsigned byte is limited to, also for signed ones"
@@ -69,6 +73,15 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     if any(n.op_type in (*_BOUNDS, "Pow") and _is_given_much(n, arrays) for n in _inner(node)):
         return "in a body, it limits integers that keep their low bits"
     return ""
+
+
+def _saturates(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether signed weights are so large that two products with a byte may pass 16 bits."""
+    weights = [x for name in node.input[1:] if (x := arrays.get(name)) is not None]
+    signed = [np.abs(x.astype(np.int32)).max(initial=0) for x in weights if x.dtype == np.int8]
+    most = np.iinfo(np.int16).max // (2 * np.iinfo(np.uint8).max)
+    host = host_arch()
+    return host.startswith("x86") and "vnni" not in host and max(signed, default=0) > most
 
 
 def _inner(node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:

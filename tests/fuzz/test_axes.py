@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import onnx
 import pytest
@@ -33,17 +34,25 @@ def _nodes() -> Iterator[tuple[str, onnx.NodeProto, int, Graph]]:
                         yield what, node, k, graph
 
 
-FOUND = {what: row for what, *row in _nodes()}
+@cache
+def found() -> dict[str, tuple[onnx.NodeProto, int, Graph]]:
+    return {what: (node, which, graph) for what, node, which, graph in _nodes()}
 
 
+@pytest.mark.slow
 def test_the_fuzzer_draws_the_operators_that_have_axes() -> None:
-    assert len(FOUND) >= 38
+    assert len(found()) >= 38
 
 
-@pytest.mark.parametrize("what", sorted(FOUND))
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [9, -9, (1 << 32) + 1])
-def test_no_tensor_has_that_axis(what: str, axis: int) -> None:
-    drawn, number, graph = FOUND[what]
+def test_no_tensor_has_that_axis(axis: int) -> None:
+    wrong = {what: text for what, row in found().items() if (text := _said(axis, *row))}
+    assert not wrong
+
+
+def _said(axis: int, drawn: onnx.NodeProto, number: int, graph: Graph) -> str:
+    """What is said of that axis, or "" where the message is as it should be."""
     node = onnx.NodeProto()
     node.CopyFrom(drawn)
     attr = node.attribute[number]
@@ -54,8 +63,11 @@ def test_no_tensor_has_that_axis(what: str, axis: int) -> None:
     inputs = {n: graph.values[n] for n in node.input if n}
     outputs = [name for name in node.output if name]
     alone = Graph([node], graph.opsets, inputs, {}, outputs, values=graph.values)
-    with pytest.raises(MegccError) as caught:
+    try:
         from_onnx(alone.model())
-    text = str(caught.value)
-    assert node.name in text and "tvm_megcc/ops" not in text and "\n" not in text
-    assert isinstance(caught.value, InputError) or "axis" in text or "rank" in text, text
+    except MegccError as error:
+        text = str(error)
+        names_it = isinstance(error, InputError) or "axis" in text or "rank" in text
+        is_one = node.name in text and "tvm_megcc/ops" not in text and "\n" not in text
+        return "" if names_it and is_one else text
+    return "nothing"

@@ -18,6 +18,7 @@ from tests.fuzz.sketch import Sketch, Unfit
 OPSETS = {"": 17}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [control.if_, control.loop, control.scan])
 def test_what_onnx_runtime_gives(family) -> None:
     compared = 0

@@ -41,6 +41,7 @@ def test_what_right_nodes_carry_on_is_no_finding(
 ) -> None:
     monkeypatch.setattr(Judge, "_flushed", lambda judge, name, array: array)
     made = graph(("Softmax", ["x"]), ("Pow", ["x", "v0"]), x=X)
+    made.values |= _found(3.7e-39, np.nan)  # of some machines, ONNX Runtime's softmax is 0
     case = Case(0, made, [Run(made.inputs, made.values)], ("host",))
     before = fuzzing.tally.carried
     assert not fuzzing.judge([case])

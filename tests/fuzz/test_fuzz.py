@@ -395,6 +395,8 @@ def test_a_subnormal_result_that_is_rounded_may_be_zero() -> None:
     x = np.array([-1, 87.5], np.float32)
     made = graph(("Softmax", ["x"]), ("Pow", ["x", "v0"]), x=x)
     right = made.values["v1"]
+    if not made.values["v0"][0]:
+        pytest.skip("on this CPU ONNX Runtime's softmax has no subnormal results")
     assert np.isnan(right[0])
     assert not Judge(made, made.values).wrong({"v1": np.array([1, right[1]], np.float32)})
     assert Judge(made, made.values).wrong({"v1": np.array([1, 80], np.float32)})

@@ -73,6 +73,7 @@ def clang_options(target: str, folder: Path) -> list[str]:
     return ["-target", triple[1], "-nostdinc", *(word for pair in options for word in pair)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_source_of_the_zoo(
     sources: dict[str, list[Path]], target: str, tmp_path: Path
@@ -83,6 +84,7 @@ def test_every_source_of_the_zoo(
         assert not zig(tmp_path, "clang", *options, *includes(root, tmp_path), *files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_whole_package(sources: dict[str, list[Path]], target: str, tmp_path: Path) -> None:
     """All files of one, runner and all, by zig's own call: code, assembly, weights."""

@@ -103,7 +103,7 @@ def _every_feature(arch: str) -> str:
 
 
 TARGETS = (
-    Target("host_gcc", _HOST, "gcc", ("-O2",), most=24),
+    Target("host_gcc", _HOST, "gcc", ("-O2",), most=12),
     Target("host_clang", _BASE, "clang", ("-O1",), (), "clang", portable=3),
     Target("host_sanitizers", _MIDDLE, "gcc", ("-O1", *_SANITIZE), most=4),
     *(

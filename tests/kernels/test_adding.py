@@ -99,6 +99,7 @@ def compared(tree: Path, **model: object) -> str:
     return (tree / "package" / "manifest.json").read_text()
 
 
+@pytest.mark.slow
 def test_adding_a_kernel(tree: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("gcc not found: apt install gcc")
@@ -113,6 +114,7 @@ def test_adding_a_kernel(tree: Path) -> None:
     assert "conv2d_nhwc_f32_f2x2" in manifest
 
 
+@pytest.mark.slow
 def test_adding_an_operator(tree: Path) -> None:
     (tree / "tvm_megcc" / "ops" / "onnx" / "lpnormalization.py").unlink()
     follow("adding-an-op.md", tree)

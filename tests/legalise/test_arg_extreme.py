@@ -7,6 +7,7 @@ import pytest
 import tvm
 from tvm import te
 
+from tests.tvm_target import LLVM
 from tvm_megcc.legalise import arg_extreme
 
 INF, NAN = np.inf, np.nan
@@ -24,7 +25,7 @@ ARRAYS = [
 def found(x: np.ndarray, axis: int | None, keep: bool, largest: bool) -> np.ndarray:
     given = te.placeholder(x.shape, str(x.dtype), "x")
     result = arg_extreme._lines(given, axis, keep, largest)
-    run = tvm.compile(te.create_prim_func([given, result]), target="llvm")
+    run = tvm.compile(te.create_prim_func([given, result]), target=LLVM)
     out = tvm.runtime.tensor(np.empty([int(d) for d in result.shape], "int64"))
     run(tvm.runtime.tensor(x), out)
     return out.numpy()

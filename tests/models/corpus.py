@@ -23,9 +23,11 @@ RELATIVE_HALF = 2.0**-10
 NOISE = 5.0
 #: A reference that is zero everywhere has no magnitude to be relative to.
 ABSOLUTE_FOR_ZERO = 1e-7
-#: Stored outputs that are themselves off by more than the tolerance. Both are a sigmoid far from 0,
-#: which ONNX Runtime approximates to 1e-7 of 1: for -13.69 it stored 1.103e-06, exact is 1.133e-06.
+#: Outputs of ONNX Runtime that are themselves off by more than the tolerance. All are a sigmoid far
+#: from 0, which it approximates to 1e-7 of 1: for -13.69 it stored 1.103e-06, exact is 1.133e-06.
+#: With AVX2, but without AVX-512, it is off by up to 1.2e-7; ours is off by 1e-12 there.
 INEXACT = {
+    ("ppocr_v3_det", "sigmoid_0.tmp_0"): 2e-7,
     ("hand_landmark_mp", "Identity_1"): 1e-7,
     ("hand_landmark_mp", "Identity_2"): 1e-7,
 }

@@ -7,7 +7,7 @@ size. The arena that the VM asks for is compared with the plan for exactly that 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -114,8 +114,10 @@ SIZES: dict[str, tuple[Sizes, ...]] = {
 }  # fmt: skip
 
 #: Up to half a minute for each image of a batch under qemu: the sizes that arm64 tries besides its
-#: stored cases.
-HEAVY: dict[str, tuple[int, ...]] = {
+#: last stored case.
+HEAVY: dict[str, Sequence[int]] = {
+    "rivagan_encoder": range(10),
+    "ppocr_v3_det": range(10),
     "super_resolution": (),
     "magika_v1": (0, 1, 2),
     "basic_pitch": (1,),
@@ -231,9 +233,9 @@ def _need(route: str) -> None:
 def test_stored_cases(dynamic_model: corpus.Model, route: str) -> None:
     _need(route)
     compiled = _compiled(dynamic_model)
-    # Of what takes long in an emulator test_models.py runs all cases at their own sizes.
+    # Of what takes long in an emulator test_models.py runs the first case.
     emulated = dynamic_model.name in HEAVY and route == "arm64"
-    for case in dynamic_model.cases[:1] if emulated else dynamic_model.cases:
+    for case in dynamic_model.cases[-1:] if emulated else dynamic_model.cases:
         found = corpus.compare(compiled.run(route, case.inputs()), case)
         assert not [str(d) for d in found if not d.ok]
 
@@ -252,8 +254,9 @@ def test_further_sizes(dynamic_model: corpus.Model, route: str) -> None:
         for name, expected in want.items():
             assert got[name].shape == expected.shape, (sizes, name)
             allowed = corpus.RELATIVE * float(np.abs(expected).max(initial=0.0))
+            inexact = corpus.INEXACT.get((dynamic_model.name, name), corpus.ABSOLUTE_FOR_ZERO)
             largest = float(np.abs(got[name].astype("f8") - expected).max(initial=0.0))
-            assert largest <= max(allowed, corpus.ABSOLUTE_FOR_ZERO), (
+            assert largest <= max(allowed, inexact), (
                 sizes,
                 name,
                 largest,
@@ -270,7 +273,7 @@ def test_arena_is_near_the_plan_for_the_size(
     monkeypatch.setattr(recurrent, "UNROLLED", 0)
     alike = Preference(exact=True)
     program = _program(compiled.imported, alike)
-    for sizes in SIZES[dynamic_model.name][1:10:2]:
+    for sizes in SIZES[dynamic_model.name][1:10:4]:
         values = compiled.values(sizes)
         shapes = {
             p.name: [values[d] if isinstance(d, str) else d for d in p.shape]

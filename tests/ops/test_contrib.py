@@ -18,6 +18,7 @@ def contrib(op, operands, outputs=1, **attrs):
     return Case(op, operands, attrs, 1, "com.microsoft", outputs)
 
 
+@pytest.mark.slow
 def test_activations_and_norms(tmp_path):
     cases = [contrib(op, [OPEN]) for op in ("Gelu", "FastGelu", "QuickGelu")]
     cases += [contrib(op, [X, rand(8, seed=1)]) for op in ("BiasGelu", "FastGelu")]

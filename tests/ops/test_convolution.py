@@ -4,6 +4,7 @@ import pytest
 
 from tests.frontend.running import assert_close, by_onnxruntime, run
 from tests.ops.cases import Weight, check_node, node_model, rand
+from tests.ops.together import Case, Open, check_together
 from tvm_megcc.frontend import from_onnx
 
 CONV = {
@@ -29,6 +30,13 @@ TRANSPOSE = {
     "output shape": ((1, 2, 4, 4), (2, 2, 3, 3), dict(strides=[2, 2], output_shape=[8, 9])),
     "same upper": ((1, 2, 4, 4), (2, 2, 3, 3), dict(strides=[2, 2], auto_pad="SAME_UPPER")),
     "padded past the kernel": ((1, 1, 6, 6), (1, 1, 2, 2), dict(pads=[2, 2, 2, 2])),
+    "overlapping": (
+        (2, 3, 4, 5), (3, 2, 4, 6), dict(strides=[2, 3], pads=[1, 0, 1, 2], bias=True)),
+    "overlapping, output padding": (
+        (1, 2, 4, 3), (2, 3, 4, 4), dict(strides=[2, 2], pads=[0, 1, 1, 2], output_padding=[1, 1])),
+    "overlapping, one dim": ((1, 2, 6), (2, 3, 8), dict(strides=[4], pads=[2, 2], bias=True)),
+    "overlapping, output shape": (
+        (1, 2, 4, 4), (2, 2, 4, 4), dict(strides=[2, 2], output_shape=[9, 8], bias=True)),
     "one dim": ((1, 2, 6), (2, 3, 4), dict(strides=[3], bias=True)),
     "three dims": ((1, 2, 2, 3, 2), (2, 1, 2, 2, 2), dict(strides=[2, 2, 2])),
 }  # fmt: skip
@@ -52,6 +60,17 @@ def test_convtranspose(case):
     check_node("ConvTranspose", operands, 11, **{k: v for k, v in attrs.items() if k != "bias"})
 
 
+@pytest.mark.slow
+def test_overlapping_convtranspose_of_open_sizes(tmp_path):
+    """In one package, also with weights and a bias of the run time."""
+    attrs = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
+    given = [Weight(rand(3, 2, 4, 4, seed=1)), Weight(rand(2, seed=2))]
+    computed = [rand(3, 2, 4, 4, seed=1), rand(2, seed=2)]
+    image = Open(rand(2, 3, 5, 6), ["n", 3, "h", "w"])
+    cases = [Case("ConvTranspose", [image, *rest], attrs, 11) for rest in (given, computed)]
+    check_together(cases, tmp_path)
+
+
 @pytest.mark.parametrize("auto", ["SAME_UPPER", "SAME_LOWER"])
 @pytest.mark.parametrize("more", [{}, {"output_padding": [0, 1]}, {"dilations": [1, 3]}])
 def test_a_same_convtranspose_has_input_times_stride_elements(auto, more):
@@ -67,6 +86,23 @@ def test_a_same_convtranspose_has_input_times_stride_elements(auto, more):
 
 def test_conv_weight_of_the_run_time():
     check_node("Conv", [rand(1, 2, 5, 5), rand(3, 2, 3, 3, seed=1), rand(3, seed=2)], 11)
+
+
+@pytest.mark.slow
+def test_a_kernel_has_weights_of_the_run_time(tmp_path):
+    """Every form, in one package, by the kernel that packs them."""
+    cases = []
+    for name, (data, weight, attrs) in CONV.items():
+        if name not in ("one dim", "three dims"):
+            bias = [Weight(rand(weight[0], seed=2))] if attrs.get("bias") else []
+            rest = {k: v for k, v in attrs.items() if k != "bias"}
+            cases.append(Case("Conv", [rand(*data), rand(*weight, seed=1), *bias], rest, 11))
+    # StyleGAN: a group for each image of the batch.
+    cases.append(Case("Conv", [rand(1, 15, 8, 9), rand(12, 5, 3, 3)], {"group": 3}, 11))
+    check_together(cases, tmp_path)
+    kernels = {path.name.split("_f32")[0] for path in tmp_path.rglob("src/kernels/**/*.c")}
+    assert "megcc_conv2d_computed" in kernels
+    assert not any("conv2d" in name and name.startswith("megcc_tir") for name in kernels)
 
 
 @pytest.mark.parametrize(

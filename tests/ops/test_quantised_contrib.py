@@ -91,7 +91,9 @@ def test_products(tmp_path):
 def test_dynamicquantizelstm(tmp_path):
     def layer(steps, direction, columns, dtype="int8", data=None):
         count, per = (2 if direction == "bidirectional" else 1), (12,) if columns else ()
-        weights = [Weight(rand(count, rows, 12, seed=rows, dtype=dtype)) for rows in (4, 3)]
+        # At most 64: on x86 without VNNI, ONNX Runtime's sums of two products saturate.
+        codes = [rand(count, rows, 12, seed=rows, dtype=dtype) // 2 for rows in (4, 3)]
+        weights = [Weight(array.astype(dtype)) for array in codes]
         scales = [Weight(0.01 + 0.001 * abs(rand(count, *per, seed=k))) for k in (1, 2)]
         points = [Weight(np.full((count, *per), 0 if dtype == "int8" else 40, dtype))] * 2
         data = rand(steps, 2, 4) if data is None else data

@@ -53,6 +53,7 @@ def test_without_bias_and_state(op):
     check_node(op, operands(op, 1, bias=False), 14, outputs=outputs(op), hidden_size=HIDDEN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", GATES)
 def test_lengths_of_the_run_time(op):
     given = operands(op, 2, lengths=np.array([2, 3], np.int32), state=True)

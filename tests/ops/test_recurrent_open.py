@@ -24,6 +24,7 @@ def floats(*shape: int) -> np.ndarray:
     return RNG.standard_normal(shape).astype(F32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("op", "direction", "masked"),
     [

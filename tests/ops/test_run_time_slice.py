@@ -128,6 +128,7 @@ def expect(run: Run, feed: Arrays) -> None:
         np.testing.assert_array_equal(found[name], array, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lists", ROWS)
 @pytest.mark.parametrize("rows", [6, 0])
 def test_every_combination(run: Run, lists: Sequence[Sequence[int]], rows: int) -> None:
@@ -135,6 +136,7 @@ def test_every_combination(run: Run, lists: Sequence[Sequence[int]], rows: int) 
     expect(run, feed_of(lists, rows=rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", OPEN_ROWS)
 def test_lists_of_an_open_number(run: Run, wide: Sequence[Sequence[int]]) -> None:
     expect(run, feed_of(wide=wide))

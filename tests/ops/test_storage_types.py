@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_cast import cast_to
 
+from tests.fast import machines
 from tvm_megcc.core import dtypes
 from tvm_megcc.errors import UnsupportedError
 
@@ -116,7 +117,8 @@ def wanted(node, feeds):
         )
 
 
-@pytest.mark.parametrize("arch", ["host", "armv7"])
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", machines("host", "armv7"))
 def test_casts_of_every_code(arch, tmp_path):
     proto, feeds = casts()
     found = runner(proto, tmp_path, arch)(feeds)
@@ -129,6 +131,7 @@ def test_casts_of_every_code(arch, tmp_path):
         np.testing.assert_array_equal(*signs, err_msg=f"{name}: signs of zeros")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [False, True])
 def test_pad_fills_in_the_value(tmp_path, read):
     """A fill value that is known is the number that it says, not its code."""
@@ -238,6 +241,7 @@ def test_a_loop_does_not_carry_one(tmp_path):
         runner(proto, tmp_path)
 
 
+@pytest.mark.slow
 def test_quantised_by_axis_and_block(tmp_path):
     """Against ONNX's reference: types, blocks with a rest, a zero point, half precision."""
     rng = np.random.default_rng(0)

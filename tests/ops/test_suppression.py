@@ -61,6 +61,11 @@ def cases() -> Iterator[Case]:
     for limit in (1 / 3, 0.3333, 0.3334):  # the overlap of the first two is a third
         data = [half, real(1, 2, 1).reshape(1, 1, 3), long(9), real(limit)]
         yield case("NonMaxSuppression", data)
+    apart = np.arange(4, dtype="float32").reshape(1, 4, 1) * 9 + real(0, 0, 2, 2)
+    for least in (0.5, 9.0):  # a score that is NaN is above none, and those behind it count
+        data = [apart, real(1, np.nan, 0.25, 2).reshape(1, 1, 4), long(9), real(0.5), real(least)]
+        want = [[0, 0, k] for k in (3, 0)] if least < 1 else np.zeros((0, 3))
+        yield case("NonMaxSuppression", data, wants=[np.array(want, "int64")])
 
 
 def test_suppression(tmp_path: Path) -> None:

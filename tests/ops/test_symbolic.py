@@ -186,6 +186,7 @@ def test_average_pool_of_open_images(window, include):
     check(nodes, [["n", 2, "h", "w"]], shapes, opset=19)
 
 
+@pytest.mark.slow
 def test_average_pool_of_a_row_and_the_others():
     """As funnel does: the pooled dim is a long expression."""
     nodes = [

@@ -43,6 +43,7 @@ def cases(dtype: str) -> Iterator[Case]:
             yield Case("PRelu", [x, weight])
 
 
+@pytest.mark.slow
 def test_constants(tmp_path: Path) -> None:
     check_together(chain(*map(cases, ("float16", "float32", "float64"))), tmp_path)
 

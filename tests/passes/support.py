@@ -8,6 +8,8 @@ import numpy as np
 import tvm
 from tvm import relax
 
+from tests.tvm_target import LLVM
+
 
 def build(
     body: Callable[..., relax.Expr], *shapes: tuple[int, ...], dtype: str = "float32"
@@ -37,6 +39,6 @@ def operators(mod: tvm.IRModule) -> list[str]:
 
 def run(mod: tvm.IRModule, *inputs: np.ndarray) -> list[np.ndarray]:
     """Results of ``main`` in TVM's own virtual machine."""
-    vm = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    vm = relax.VirtualMachine(tvm.compile(mod, LLVM), tvm.cpu())
     result = vm["main"](*[tvm.runtime.tensor(x) for x in inputs])
     return [r.numpy() for r in ([result] if hasattr(result, "numpy") else result)]

@@ -216,6 +216,7 @@ def test_passes_make_the_same_of_every_layout(name: str, layouts: str) -> None:
     tvm.ir.assert_structural_equal(other["main"], one["main"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*ROWS} - {"upwards", "integers_groups", "moved"}))
 def test_it_computes_the_same(name: str) -> None:
     """As TVM's own code for these layouts, which there is for all but transposed convolutions."""

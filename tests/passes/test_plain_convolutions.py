@@ -47,9 +47,23 @@ FORMS: dict[str, tuple[tuple[int, ...], dict[str, object]]] = {
     "tiles": ((4, 3, 2, 3), {"strides": [2, 3]}),
     "tiles of one": ((4, 3, 1, 1), {}),
     "tiles that are padded": ((4, 3, 2, 2), {"strides": 2, "padding": 1}),
+    "tiles that overlap": ((4, 3, 4, 6), {"strides": 2, "padding": [1, 2, 1, 2]}),
+    "overlapping, larger": (
+        (4, 3, 4, 6),
+        {"strides": [2, 3], "padding": [0, 1, 1, 2], "output_padding": [1, 2]},
+    ),
+    "overlapping, one dim in steps of one": ((4, 3, 3, 4), {"strides": [1, 2]}),
+    "larger than the kernel reaches": ((4, 3, 4, 4), {"strides": 2, "output_padding": 1}),
 }
 
 
+#: What zeros are put into: kernels that are no multiple of the stride, dilated ones, groups.
+SPREAD = (
+    "spread", "larger", "dilated", "gaps", "groups", "depthwise", "larger than the kernel reaches",
+)  # fmt: skip
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMS)
 def test_they_compute_the_same(name: str) -> None:
     shape, attrs = FORMS[name]
@@ -60,14 +74,13 @@ def test_they_compute_the_same(name: str) -> None:
     assert relax.analysis.check_well_formed(after)
     found = operators(after)
     assert found.count("relax.nn.conv2d") == 1 and "relax.nn.conv2d_transpose" not in found
-    assert ("relax.nn.pad" in found) == (name not in ("one step", "padded", "tiles",
-                                                      "padded by more than the kernel",
-                                                      "tiles of one"))  # fmt: skip
+    assert ("relax.nn.pad" in found) == (name in SPREAD)
     x = floats(*IMAGE, seed=7)
     for want, got in zip(run(before, x), run(after, x), strict=True):
         assert_close(got, want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3])
 def test_of_other_ranks(rank: int) -> None:
     w = relax.const(floats(4, 3, *[3] * rank))

@@ -76,6 +76,7 @@ def test_a_new_pass_touches_three_files(tmp_path: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__", "*.o", "*.so")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     (tmp_path / "tests/__init__.py").touch()
+    shutil.copy(ROOT / "tests/tvm_target.py", tmp_path / "tests")
     (tmp_path / "tvm_megcc/passes/double_negation.py").write_text(PASS)
     for name, pairs in CHANGES.items():
         text = (tmp_path / name).read_text()

@@ -9,7 +9,7 @@ import pytest
 from tvm_megcc import dims
 from tvm_megcc.relax_tools.axis_runs import regrouped
 
-N, M = dims.symbol("n", 1), dims.symbol("m")
+N, M, K = dims.symbol("n", 1), dims.symbol("m"), dims.symbol("k")
 
 #: Shapes before and after, and for each run its axes of both.
 RUNS: list[tuple[Sequence[dims.Size], Sequence[dims.Size], str]] = [
@@ -36,6 +36,10 @@ RUNS: list[tuple[Sequence[dims.Size], Sequence[dims.Size], str]] = [
     ([N, 6], [6 * N], "01-0"),
     ([6 * M, 5], [M, 6, 5], "0-01 1-2"),
     ([N, 4, M], [2 * N, 2 * M], "012-01"),
+    # Any of them may be 0.
+    ([6, M, K], [6, M * K], "0-0 12-1"),
+    ([M * K, 6], [M, K, 6], "0-01 1-2"),
+    ([6, (M + 3) // 4, (K + 3) // 4], [6, ((M + 3) // 4) * ((K + 3) // 4)], "0-0 12-1"),
 ]
 
 

@@ -15,6 +15,7 @@ from tvm.script.ir_builder import tirx as T
 
 from tests.codegen_c.tir_support import call, compile_c
 from tests.philox import philox
+from tests.tvm_target import LLVM
 from tvm_megcc.codegen_c.tir import emit_prim_func
 from tvm_megcc.relax_tools.philox import block_of
 
@@ -61,7 +62,7 @@ def test_the_published_vectors_in_c(func: tirx.PrimFunc, compiler: str, tmp_path
 
 def test_the_published_vectors_in_tvm(func: tirx.PrimFunc) -> None:
     found = tvm.runtime.tensor(np.zeros_like(BLOCKS))
-    built = tvm.compile(func, target="llvm")
+    built = tvm.compile(func, target=LLVM)
     built(tvm.runtime.tensor(COUNTERS), tvm.runtime.tensor(KEYS), found)
     np.testing.assert_array_equal(found.numpy(), BLOCKS)
 

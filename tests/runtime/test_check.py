@@ -10,6 +10,7 @@ import tvm
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
+from tests.tvm_target import LLVM
 from tvm_megcc import relay
 from tvm_megcc.codegen_c import emit
 from tvm_megcc.errors import InputError, ToolError
@@ -21,7 +22,6 @@ from tvm_megcc.transform import PlanMemory
 from . import checking
 from .test_runtime import HOST, SANITIZE, compile_and_run
 
-LLVM = tvm.target.Target("llvm")
 X = np.random.default_rng(0).standard_normal((5, 4)).astype("float32")
 GOOD, BAD = np.array([0, 4, 2]), np.array([0, 5, 2])
 

@@ -12,6 +12,7 @@ from tvm import relax
 
 import tvm_megcc
 from tests.philox import uniform
+from tests.tvm_target import LLVM
 from tvm_megcc import execute, relay
 from tvm_megcc.core.program import Draw
 from tvm_megcc.pipeline import compile_module
@@ -83,7 +84,7 @@ def test_a_library_that_draws_nothing_takes_any_seed() -> None:
 
 def test_in_relax() -> None:
     mod = tvm_megcc.frontend.from_onnx(TWO).mod
-    vm = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
+    vm = relax.VirtualMachine(tvm.compile(mod, target=LLVM), tvm.cpu())
     for seed in (5, 5, -1):
         tvm_megcc.set_seed(seed)
         for number in range(2):
@@ -96,7 +97,7 @@ def test_as_a_region_of_relax() -> None:
     """A function that draws is a region as a whole, and has another seed in each run."""
     parted = tvm_megcc.partition_for_megcc(tvm_megcc.frontend.from_onnx(TWO).mod)
     assert [1 for func in parted.functions.values() if func.attrs and "Codegen" in func.attrs]
-    compiled = tvm.compile(relax.transform.RunCodegen()(parted), target="llvm")
+    compiled = tvm.compile(relax.transform.RunCodegen()(parted), target=LLVM)
     vm = relax.VirtualMachine(compiled, tvm.cpu())
     for seed in (5, 5, -1):
         tvm_megcc.set_seed(seed)

@@ -10,6 +10,7 @@ from . import looping
 from .test_runtime import SANITIZE, compile_and_run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-DMEGCC_DEBUG",)], ids=["release", "poison"])
 def test_api_and_failing_allocators(tmp_path: Path, flags: tuple[str, ...]) -> None:
     package = looping.write(tmp_path / "looping")

@@ -18,6 +18,7 @@ from . import changing
 from .test_runtime import HOST, compile_and_run
 
 
+@pytest.mark.slow
 def test_api_and_failing_allocators(tmp_path: Path) -> None:
     compile_and_run("test_shapes.c", [changing.write(tmp_path / "changing")], tmp_path)
 

@@ -135,6 +135,7 @@ def test_what_two_dims_become() -> None:
     assert size_of(prim_of(met * 2 + 1, variables), {}) == met * 2 + 1
 
 
+@pytest.mark.slow
 def test_dims_that_meet(tmp_path: Path) -> None:
     graph = Graph()
     for op, operands, attrs in ROWS:
@@ -185,6 +186,7 @@ def places(graph: Graph) -> str:
     return graph.node("Cast", [found], to=T.FLOAT)
 
 
+@pytest.mark.slow
 def test_what_follows_dims_that_met(tmp_path: Path) -> None:
     """What is computed of a result whose dim is known at run time only, and meets again."""
     graph = Graph()

@@ -73,6 +73,7 @@ def test_generated_loops_are_candidates(model: Path, tmp_path: Path, monkeypatch
     assert len(facts) == 2 and all('"p0": "float32[4,5,16]"' in text for text in facts)
 
 
+@pytest.mark.slow
 def test_generated_kernels_of_other_text_are_stale(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     with pytest.MonkeyPatch.context() as patch:

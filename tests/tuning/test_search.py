@@ -30,6 +30,7 @@ def tuned(compile, path: Path) -> list[str]:
         return kernels(compile())
 
 
+@pytest.mark.slow
 def test_tuning_takes_the_cheapest_and_says_what_it_gained(compile, tmp_path: Path) -> None:
     fake, path = Fake(cost), tmp_path / "r.json"
     lines: list[str] = []
@@ -47,6 +48,7 @@ def test_tuning_takes_the_cheapest_and_says_what_it_gained(compile, tmp_path: Pa
     assert any("best so far" in line and "left" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_tuning_again_measures_nothing_twice(compile, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     first = tune(job(compile, Fake(cost), path))

@@ -8,10 +8,9 @@ import tvm
 from tvm import relax, tirx
 
 from tests.tvm_memory import memory_machine
+from tests.tvm_target import LLVM
 from tvm_megcc.transform import PlanMemory
 from tvm_megcc.tvm_memory.allocated import allocated, mixes_devices
-
-LLVM = tvm.target.Target("llvm")
 
 #: `turn` reads its input in another order than it writes, so it cannot work in place; `add` can.
 KERNELS = """

@@ -102,6 +102,8 @@ class Architecture:
         So many instructions of four lanes are executed in the time in which so many bytes are read
         from memory. Weights that are large enough to matter are in no cache. (0, 1) where forms of
         a kernel are compared by instructions alone: these are what is measured there.
+    vectors : bool
+        Whether generated loops are written with vectors of floats.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Architecture:
     features: tuple[Feature, ...] = ()
     includes: tuple[tuple[str, str], ...] = ()
     reading: tuple[int, int] = (0, 1)
+    vectors: bool = False
 
 
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
@@ -135,6 +138,7 @@ TABLE = (
         aliases=("aarch64", "arm64-v8a", "armv8", "armv8-a"),
         sign=r"aarch64|arm64|armv[89](\.\d)?-a",
         macro="defined(__aarch64__)",
+        vectors=True,
         march="armv8.2-a",
         family="aarch64",
         processor="^(aarch64|arm64|ARM64)",
@@ -172,6 +176,7 @@ TABLE = (
         aliases=("arm", "armeabi-v7a", "armv7a", "armv7-a", "armv7l", "armhf"),
         sign=r"armv7(?!e?-?m)|armv8l|\barm-(?!none)|armhf|gnueabihf|armeabi",
         macro="(defined(__arm__) && __ARM_ARCH_PROFILE != 'M')",
+        vectors=True,
         flags=("-march=armv7-a", "-mfpu=neon"),
         enough="__ARM_NEON",
         soft=("__SOFTFP__", "-mfloat-abi=softfp"),
@@ -214,6 +219,7 @@ TABLE = (
         aliases=("x86_64", "x86-64", "amd64", "x64"),
         sign=r"x86|amd64|i[3-6]86",
         macro="(defined(__x86_64__) || defined(__i386__))",
+        vectors=True,
         family="x86_64",
         processor="^(x86_64|AMD64|amd64|i[3-6]86)",
         triple="x86_64-linux-gnu",

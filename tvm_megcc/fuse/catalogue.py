@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from tvm_megcc.fuse import (
+    attention,
     conv2d,
     elementwise,
     lut,
@@ -25,7 +26,7 @@ from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
     quantised, quantised_binary, quantised_pool, quantised_resize, quantised_softmax, lut, conv2d,
-    matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise, quantise,
+    attention, matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise, quantise,
 )  # fmt: skip
 
 

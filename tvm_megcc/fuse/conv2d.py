@@ -1,8 +1,9 @@
-"""conv2d: ``nn.conv2d`` in NHWC/OHWI with constant weights, also cast ones, and of image planes."""
+"""conv2d: ``nn.conv2d`` in NHWC/OHWI by weights that are constant, cast or computed; of planes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from tvm import relax
@@ -42,6 +43,11 @@ def anchors() -> Iterator[Anchor]:
     yield Anchor("conv2d", pattern, {"x": x, "w": w}, _request, steps)
     narrow = is_op("relax.nn.conv2d")(x, is_op("relax.astype")(w))
     yield Anchor("conv2d_of_narrow_weights", narrow, {"x": x, "w": w}, _request, steps)
+    computed = wildcard()
+    yield Anchor(
+        "conv2d_of_computed_weights", is_op("relax.nn.conv2d")(x, computed),
+        {"x": x, "w": computed}, _computed, steps,
+    )  # fmt: skip
 
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
@@ -52,10 +58,19 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     return Request("conv2d", {**facts, **tail.facts}, operands)
 
 
+def _computed(parts: Parts, tail: Tail) -> Request | None:
+    """As `_request`, of weights that are no constants."""
+    if constant(parts["w"]) is not None:
+        return None
+    request = _request(parts, tail)
+    return None if request is None else replace(request, op="conv2d_computed")
+
+
 def _bias(parts: Parts, tail: Tail) -> np.ndarray | None:
     """Bias vector, zeros by default; None if the bias is not one number for each channel."""
     shape = parts.shape_of(parts["w"])
-    assert shape is not None, "weights are constant"
+    if not shape or not isinstance(shape[0], int):
+        return None
     if tail.bias is not None:
         return channel_vector(tail.bias, shape[0])
     # The type of the sums.

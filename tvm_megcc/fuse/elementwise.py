@@ -17,6 +17,8 @@ from tvm_megcc.relax_tools.exprs import dtype_of
 from tvm_megcc.relax_tools.half import LARGEST
 
 MAX_RANK = 8
+#: Elements side by side below which a generated loop takes fewer instructions than the kernel.
+SHORT_RUN = 16
 #: Relax's operators -> names of codes in ``op/unary.h`` and ``op/binary.h``.
 UNARY = {
     "exp": "EXP", "log": "LOG", "sqrt": "SQRT", "rsqrt": "RSQRT", "negative": "NEG", "abs": "ABS",
@@ -98,8 +100,28 @@ def _binary(
     ]
     if any(s is None or len(s) > MAX_RANK for s in shapes) or dtype_of(lhs) != dtype_of(call):
         return None
+    if _is_cut_short([shape or () for shape in shapes[:2]]):
+        return None
     facts: dict[str, Fact] = {"func": code, **tail.activation, "size": product(shapes[2] or ())}
     for prefix, shape in zip("lr", shapes[:2], strict=True):
         padded = (1,) * (MAX_RANK - len(shape or ())) + (shape or ())
         facts.update({f"{prefix}{i}": d for i, d in enumerate(padded)})
     return Request("binary", facts, {"lhs": lhs, "rhs": rhs})
+
+
+def _is_cut_short(shapes: Sequence[Sequence[Size]]) -> bool:
+    """Whether both operands are broadcast, and few elements lie side by side in the result.
+
+    The kernel looks for each run's place anew; a generated loop knows it.
+    """
+    rank = max(map(len, shapes))
+    left, right = ((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes)
+    run: Size = 1
+    for mine, other in zip(reversed(left), reversed(right), strict=True):
+        if mine != other:
+            break
+        run *= mine
+    both = any(a == 1 != b for a, b in zip(left, right, strict=True)) and any(
+        b == 1 != a for a, b in zip(left, right, strict=True)
+    )
+    return both and isinstance(run, int) and 1 < run < SHORT_RUN

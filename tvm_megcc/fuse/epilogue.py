@@ -39,6 +39,8 @@ class Tail:
         Divisor of a real number, before `offset` is added.
     stored : Call, or None
         The ``relax.quantize`` that makes 8 bits of the number.
+    axes : tuple of int
+        The permutation in which the value is stored; none for its own order.
     """
 
     bias: relax.Expr | None = None
@@ -51,6 +53,7 @@ class Tail:
     offset: relax.Expr | None = None
     divisor: relax.Expr | None = None
     stored: relax.Call | None = None
+    axes: tuple[int, ...] = ()
 
     @property
     def activation(self) -> dict[str, int | float]:

@@ -15,19 +15,29 @@ from dataclasses import dataclass
 
 from tvm import relax
 
+from tvm_megcc.core.machine import machine
 from tvm_megcc.core.preference import DEFAULT, Preference
-from tvm_megcc.dims import Undecided, is_static
+from tvm_megcc.dims import Size, Undecided, is_static
 from tvm_megcc.fuse import catalogue
 from tvm_megcc.fuse.epilogue import Grown, grow
 from tvm_megcc.fuse.graph import Graph, variables
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels import registry
 from tvm_megcc.kernels.kernel_file import KernelFile
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, permutation_of, reduced_axes
+from tvm_megcc.relax_tools.exprs import as_int, dtype_of
 from tvm_megcc.relax_tools.slices import slice_of
 from tvm_megcc.relax_tools.traits import BROADCAST, UNARY
 
-_SLICE = "relax.strided_slice"
+_SLICE, _CONCAT = "relax.strided_slice", "relax.concat"
+_SUM = "relax.sum"
+#: Operators that are part of a chain of elementwise ones where loops over lines are vectors.
+_JOINED = {_SUM, _CONCAT, "relax.permute_dims"}
+_VECTORS = ("f32", "f16", "bf16", "i32")
+#: Elements of a line, of which vectors are made.
+_LINE = 8
+#: Parts of a concat at most: each is a loop of its own (`codegen_c.tir.stretches`).
+_MOST_PARTS = 4
 #: Operators that fuse to one TIR function. A slope of nn.prelu does not broadcast as in NumPy.
 _CHAINED = UNARY | BROADCAST | {"relax.nn.prelu", "relax.quantize", "relax.dequantize"}
 
@@ -62,12 +72,15 @@ def find_matches(
 
     Operators with what follows them come first; then elementwise operators, where a kernel takes a
     whole chain (a longer chain is one TIR function, which passes over memory once); then slices
-    that such a function does not read itself.
+    that such a function does not read itself. A sum of lines behind a chain, and a permutation or a
+    concat in front of one, is part of the chain where its loops stay vectors (`is_of_chain`).
     """
     matcher = _Matcher(func, arch, preference)
     anchors = catalogue.anchors().values()
     slices = [a for a in anchors if a.root == _SLICE]
-    matcher.take([a for a in anchors if not a.elementwise and a not in slices])
+    others = [a for a in anchors if not a.elementwise and a not in slices]
+    matcher.take(others, lambda grown: not matcher.is_of_chain(grown.value))
+    matcher.take(others, matcher.leaves)
     lengths = matcher.chain_lengths()
     matcher.take(
         [a for a in anchors if a.elementwise],
@@ -82,6 +95,9 @@ class _Matcher:
         self.arch, self.preference = arch, preference
         self.graph = Graph(func)
         self.matches: dict[relax.Var, Match] = {}
+        #: Values of other operators that generated functions compute with elementwise ones.
+        self.generated: set[relax.Var] = set()
+        self._has_vectors = machine(arch).arch.vectors
 
     def take(
         self, anchors: Iterable[Anchor], wanted: Callable[[Grown], bool] = lambda grown: True
@@ -109,7 +125,8 @@ class _Matcher:
                 found = self.graph.matched(anchor.pattern, var, anchor.again)
                 if found is None:
                     continue
-                parts = {name: found.parts[pattern] for name, pattern in anchor.parts.items()}
+                # Parts of a form that was not met are left out.
+                parts = {n: found.parts[p] for n, p in anchor.parts.items() if p in found.parts}
                 parts["root"] = value
                 for grown in grow(self.graph, var, found.calls, anchor.steps):
                     yield _Candidate(anchor, Parts(parts, self.graph.symbols), grown)
@@ -171,7 +188,7 @@ class _Matcher:
 
     def chain_lengths(self) -> dict[relax.Var, int]:
         """Elementwise value -> number of calls in its chain of connected elementwise calls."""
-        chain = {
+        chain = self.generated | {
             v for v in self.graph.values if v not in self.graph.claimed and self._is_elementwise(v)
         }
         root = {v: v for v in chain}
@@ -188,6 +205,48 @@ class _Matcher:
         sizes = Counter(find(v) for v in chain)
         return {v: sizes[find(v)] for v in chain}
 
+    def leaves(self, grown: Grown) -> bool:
+        """Whether a value is for a kernel; else remember it as one of a chain."""
+        if self.is_of_chain(grown.value):
+            self.generated.add(grown.value)
+            return False
+        return True
+
+    def is_of_chain(self, var: relax.Var) -> bool:
+        """Whether a generated loop over vectors computes `var` together with elementwise calls.
+
+        A sum of whole lines, of a value that nothing else uses; a permutation that keeps lines,
+        and a concat within them, that one elementwise call uses. A mean is two loops to FuseOps,
+        and an extreme that keeps NaN no fold of vectors.
+        """
+        call, graph = self.graph.values[var], self.graph
+        name = op_name(call)
+        if not self._has_vectors or name not in _JOINED or dtype_of(call) not in _VECTORS:
+            return False
+        if name == _SUM:
+            if dtype_of(call) != "f32":
+                return False  # the kernel adds up f16 in f32
+            operand, shape = next(variables(call), None), graph.shape_of(call.args[0])
+            return (
+                operand is not None and shape is not None and call.attrs.axis is not None
+                and reduced_axes(call) == [len(shape) - 1]
+                and _is_line(shape[-1]) and self._is_free(operand)
+                and graph.users_of(operand) == [var]
+            )  # fmt: skip
+        users = graph.users_of(var)
+        if len(users) != 1 or not self._is_free(users[0]):
+            return False
+        if name == _CONCAT:
+            return _joins_lines(call, graph)
+        shape, axes = graph.shape_of(call.args[0]), permutation_of(call)
+        return shape is not None and axes[-1] == len(shape) - 1 and _is_line(shape[-1])
+
+    def _is_free(self, var: relax.Var) -> bool:
+        """Whether `var` is an elementwise value that no kernel has."""
+        return (
+            var in self.graph.values and var not in self.graph.claimed and self._is_elementwise(var)
+        )
+
     def is_read_by_chains(self, var: relax.Var) -> bool:
         """Whether only generated elementwise functions use `var`, a slice at a fixed place.
 
@@ -202,3 +261,20 @@ class _Matcher:
 
     def _is_elementwise(self, var: relax.Var) -> bool:
         return op_name(self.graph.values[var]) in _CHAINED
+
+
+def _is_line(size: Size) -> bool:
+    """Whether a last dim is worth vectors; one that is not known is taken for long."""
+    return not isinstance(size, int) or size >= _LINE
+
+
+def _joins_lines(call: relax.Call, graph: Graph) -> bool:
+    """Whether a concat puts known parts of lines side by side, for more than one line."""
+    out, fields = graph.shape_of(call), getattr(call.args[0], "fields", ())
+    shapes = [graph.shape_of(field) for field in fields]
+    axis = as_int(call.attrs.axis)
+    if not out or axis is None or axis % len(out) != len(out) - 1 or len(fields) > _MOST_PARTS:
+        return False
+    widths = [shape[-1] for shape in shapes if shape]
+    known = all(isinstance(width, int) and width >= _LINE for width in widths)
+    return known and len(widths) == len(fields) and out[:-1] != (1,) * (len(out) - 1)

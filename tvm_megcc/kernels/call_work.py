@@ -21,15 +21,20 @@ _CONVOLUTION = ("n", "oh", "ow", "oc", "kh", "kw", "ic")
 #: Operator -> the attributes whose product, by the one that follows, is its multiply-adds.
 _PRODUCTS: dict[str, tuple[tuple[str, ...], str]] = {
     "conv2d": (_CONVOLUTION, "g"),
+    "conv2d_computed": (_CONVOLUTION, "g"),
     "qconv2d": (_CONVOLUTION, "g"),
     "matmul": (("b", "m", "n", "k"), ""),
     "qmatmul": (("b", "m", "n", "k"), ""),
     "matmul_wq": (("m", "n", "k"), ""),
 }
+_ATTENTION = ("b", "h", "m", "n")
 
 
 def multiply_adds(op: str, facts: Mapping[str, object]) -> Size:
     """Multiply-adds of a call; 0 of an operator that is neither convolution nor product."""
+    if op == "attention":
+        d, e = (cast(int, facts[name]) for name in "de")
+        return product([cast(Size, facts[name]) for name in _ATTENTION]) * (d + e)
     if op not in _PRODUCTS:
         return 0
     names, groups = _PRODUCTS[op]

@@ -9,7 +9,15 @@ from __future__ import annotations
 import tvm
 from tvm import relax, tirx
 
-from tvm_megcc.legalise import arg_extreme, by_zero, extreme, full, index_tensor, quantise
+from tvm_megcc.legalise import (
+    arg_extreme,
+    by_zero,
+    extreme,
+    full,
+    index_tensor,
+    quantise,
+    softplus,
+)
 from tvm_megcc.legalise.casts_apart import CastsApart
 from tvm_megcc.legalise.fuse_named import FuseNamed, set_apart
 from tvm_megcc.legalise.own_scans import OwnScans
@@ -29,6 +37,7 @@ OWN = {
     **full.LEGALISE,
     **index_tensor.LEGALISE,
     **quantise.LEGALISE,
+    **softplus.LEGALISE,
 }
 
 

@@ -16,6 +16,7 @@ from tvm import tirx
 from tvm.ir import PrimType
 
 from tvm_megcc.codegen_c.tir import CANDIDATES, USUAL, GeneratedKernel, Knobs, emit_prim_func
+from tvm_megcc.core.machine import machine
 from tvm_megcc.core.preference import OPTIMIZE
 from tvm_megcc.dims import Size
 from tvm_megcc.kernels import tuned
@@ -67,7 +68,8 @@ def nameless(kernel: GeneratedKernel) -> str:
 
 def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size]) -> GeneratedKernel:
     """Kernel of a TIR function, whose dynamic dims are `dims` in its first call."""
-    usual = emit_prim_func(func, prefix)
+    vectors = machine(arch).arch.vectors
+    usual = emit_prim_func(func, prefix, vectors=vectors)
     known = tuned.current()
     if known is None:
         return usual
@@ -75,7 +77,7 @@ def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size])
     task = Task.of(OPERATOR, arch, facts)
     if not known.knows(task):
         return usual
-    forms = _forms(func, prefix, usual, tuple(map(str, dims)))
+    forms = _forms(func, prefix, usual, tuple(map(str, dims)), vectors)
     return tuned.best(known, task, facts, forms).kernel
 
 
@@ -92,11 +94,11 @@ def _facts(func: tirx.PrimFunc, usual: GeneratedKernel, dims: Sequence[Size]) ->
 
 
 def _forms(
-    func: tirx.PrimFunc, prefix: str, usual: GeneratedKernel, attrs: tuple[str, ...]
+    func: tirx.PrimFunc, prefix: str, usual: GeneratedKernel, attrs: tuple[str, ...], vectors: bool
 ) -> list[Form]:
     """All different kernels of a function, the usual one first."""
     found = {nameless(usual): Form(usual, USUAL, attrs)}
     for knobs in CANDIDATES:
-        kernel = emit_prim_func(func, prefix, knobs)
+        kernel = emit_prim_func(func, prefix, knobs, vectors=vectors)
         found.setdefault(nameless(kernel), Form(kernel, knobs, attrs))
     return list(found.values())

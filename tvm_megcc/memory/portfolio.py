@@ -106,7 +106,7 @@ def plan(
         run.exact()
     elif planner == "local-search":
         run.start(*ORDERS)
-        run.local_search()
+        run.local_search(run.best)
     else:
         run.start(planner)
     solution = run.solution(planner)
@@ -155,11 +155,16 @@ class _Run:
             self.offer(SIMPLE[name](self.flat, pure=self.pure), name)
 
     def auto(self) -> None:
-        self.start(*SIMPLE)
+        self.start(*ORDERS)
+        ordered = self.best
+        self.start(*(name for name in SIMPLE if name not in ORDERS))
         if exact.can_search(self.flat, pure=self.pure):
             self.exact()
+            # What "local-search" itself begins with: where the exact search runs out of work, the
+            # other one may find more.
+            self.local_search(ordered)
         else:
-            self.local_search()
+            self.local_search(self.best)
 
     def exact(self) -> None:
         if self.is_done or self.best is None:
@@ -173,11 +178,12 @@ class _Run:
             self.bound = max(self.bound, found.bound)
         self.offer(found.offsets, "exact")
 
-    def local_search(self) -> None:
-        if self.is_done or self.best is None:
+    def local_search(self, begin: tuple[int, Ints, str] | None) -> None:
+        """Improve the plan `begin`, and offer what is found."""
+        if self.is_done or begin is None:
             return
-        name = self.best[2]
-        by_address = np.argsort(self.best[1], kind="stable")
+        _, offsets, name = begin
+        by_address = np.argsort(offsets, kind="stable")
         order = order_of(self.flat, name) if name in ORDERS else by_address
         found = local_search.improve(
             self.flat, order, self.bound, self.work, self.deadline, pure=self.pure

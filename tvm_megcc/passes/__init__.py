@@ -17,12 +17,14 @@ from tvm import relax
 
 from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.legalise import LegaliseRest
+from tvm_megcc.legalise.named_sizes import NameSizes, WriteSizes
 from tvm_megcc.legalise.sizes_first import SizesFirst
 from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
 from tvm_megcc.passes.channels_first import ChannelsFirst
 from tvm_megcc.passes.channels_last import ChannelsLast
+from tvm_megcc.passes.depthwise_multiples import DepthwiseMultiples
 from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.passes.externs import CallExterns
 from tvm_megcc.passes.flat_windows import WindowsTo2d
@@ -40,20 +42,91 @@ from tvm_megcc.passes.plain_convolutions import PlainConvolutions
 from tvm_megcc.passes.pointwise import PointwiseProducts
 from tvm_megcc.passes.quantised_moves import QuantisedMoves
 from tvm_megcc.passes.read_sizes import ReadSizes
+from tvm_megcc.passes.reshapes_below import ReshapesBelow
 from tvm_megcc.passes.settle_stretched import SettleStretched
+from tvm_megcc.passes.whole_activations import WholeActivations
+from tvm_megcc.passes.whole_operators import WholeOperators
 from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast", "ExpandQuantised",
-    "FoldConstants", "FoldScaleShift", "ForwardMemory", "Generate", "HalfPrecision", "HoldCasts",
+    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast",
+    "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
+    "Generate", "HalfPrecision", "HoldCasts",
     "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
-    "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves", "ReadSizes",
-    "RoundBf16Weights", "SettleStretched", "SizesFirst", "WidenWeights", "WindowsTo2d", "pipeline",
-    "stages",
+    "NameSizes", "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves",
+    "ReadSizes", "ReshapesBelow", "RoundBf16Weights", "SettleStretched", "SizesFirst",
+    "WholeActivations", "WholeOperators", "WidenWeights", "WindowsTo2d", "WriteSizes",
+    "machine_stages", "pipeline", "shared_stages", "stages",
 ]  # fmt: skip
 
 raising.register()
+
+
+def shared_stages(preference: Preference = DEFAULT) -> dict[str, tvm.ir.transform.Pass]:
+    """The first stages of `stages`, which are the same for every architecture."""
+    sequential = tvm.transform.Sequential
+    return {
+        "canonicalise": sequential(
+            [
+                ExpandQuantised(),
+                relax.transform.ConvertToDataflow(min_size=1),
+                ReadSizes(),
+                SettleStretched(),
+                WholeActivations(),
+                WholeOperators(),
+                ChannelsFirst(),
+                PlainConvolutions(),
+                QuantisedMoves(),
+                IntegerForm(),
+                PointwiseProducts(),
+                FoldScaleShift(),
+                WindowsTo2d(),
+                DepthwiseMultiples(),
+                ImplicitBroadcast(),
+                FoldConstants(keep_weights=True),
+                FoldScaleShift(),
+                relax.transform.DecomposeOpsForInference(),
+                FoldConstants(keep_weights=True),
+                relax.transform.EliminateCommonSubexpr(),
+                relax.transform.CanonicalizeBindings(),
+                HalfPrecision(preference.precision),
+                RoundBf16Weights(preference.precision),
+            ]
+        ),
+        "layout": sequential(
+            [
+                ChannelsLast(),
+                QuantisedMoves(),
+                NarrowMoves(),
+                ByteTables(),
+                AdjacentAxes(),
+                ReshapesBelow(),
+            ]
+        ),
+        "forward_memory": ForwardMemory(),
+    }
+
+
+def machine_stages(
+    arch: str, entries: Sequence[str] | None = None, preference: Preference = DEFAULT
+) -> dict[str, tvm.ir.transform.Pass]:
+    """The stages after `shared_stages`; parameters as of `stages`."""
+    sequential = tvm.transform.Sequential
+    computing = wide_machine(arch) if preference.precision == "mixed" else arch
+    return {
+        "materialise": sequential(
+            [
+                WidenWeights(computing),
+                NarrowBf16Weights(computing, preference.precision),
+                HoldCasts(),
+                MaterialiseKernels(computing, preference),
+                NameSizes(),
+                LegaliseRest(),
+            ]
+        ),
+        "generate": sequential([CallExterns(), Generate(entries, arch), WriteSizes()]),
+    }
 
 
 def stages(
@@ -70,48 +143,7 @@ def stages(
     preference : Preference
         What decides between kernels that differ in speed and size.
     """
-    sequential = tvm.transform.Sequential
-    computing = wide_machine(arch) if preference.precision == "mixed" else arch
-    return {
-        "canonicalise": sequential(
-            [
-                ExpandQuantised(),
-                relax.transform.ConvertToDataflow(min_size=1),
-                ReadSizes(),
-                SettleStretched(),
-                ChannelsFirst(),
-                PlainConvolutions(),
-                QuantisedMoves(),
-                IntegerForm(),
-                PointwiseProducts(),
-                FoldScaleShift(),
-                WindowsTo2d(),
-                ImplicitBroadcast(),
-                FoldConstants(keep_weights=True),
-                FoldScaleShift(),
-                relax.transform.DecomposeOpsForInference(),
-                FoldConstants(keep_weights=True),
-                relax.transform.EliminateCommonSubexpr(),
-                relax.transform.CanonicalizeBindings(),
-                HalfPrecision(preference.precision),
-                RoundBf16Weights(preference.precision),
-            ]
-        ),
-        "layout": sequential(
-            [ChannelsLast(), QuantisedMoves(), NarrowMoves(), ByteTables(), AdjacentAxes()]
-        ),
-        "forward_memory": ForwardMemory(),
-        "materialise": sequential(
-            [
-                WidenWeights(computing),
-                NarrowBf16Weights(computing, preference.precision),
-                HoldCasts(),
-                MaterialiseKernels(computing, preference),
-                LegaliseRest(),
-            ]
-        ),
-        "generate": sequential([CallExterns(), Generate(entries, arch)]),
-    }
+    return {**shared_stages(preference), **machine_stages(arch, entries, preference)}
 
 
 def pipeline(arch: str) -> tvm.ir.transform.Pass:

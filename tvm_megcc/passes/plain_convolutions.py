@@ -1,18 +1,25 @@
-"""PlainConvolutions: transposed convolutions are convolutions of the spread input.
+"""PlainConvolutions: transposed convolutions are convolutions whose outputs are interleaved.
 
-    conv2d_transpose(x, W[I, O, KH, KW], strides=s, padding=p)
-      ->  conv2d(spread(x, s), mirrored(W)[O, I, KH, KW], padding=d * (K - 1) - p)
+    conv2d_transpose(x, W[I, O, KH, KW], strides=s)
+      ->  interleaved(conv2d(x, phases(W)[SH * SW * O, I, KH / SH, KW / SW]))
 
-`spread` puts ``s - 1`` zeros between neighbours along each axis. Where windows neither overlap nor
-leave gaps, a 1x1 convolution computes all outputs of a pixel, which are then interleaved. The
-importer gives ONNX's ConvTranspose the same forms, so that kernels of convolutions serve both.
-TVM's own code computes in f32.
+An output at ``q * s + r`` reads each s-th tap from r on, which is a convolution of the input as it
+is; a plain one has the channels of all r, and what is padding is cut off. Kernels that are no
+multiple of the stride, groups, dilated kernels and steps of one are convolutions of the spread
+input instead:
+
+    conv2d(spread(x, s), mirrored(W)[O, I, KH, KW], padding=d * (K - 1) - p)
+
+`spread` puts ``s - 1`` zeros between neighbours along each axis. The importer gives ONNX's
+ConvTranspose the same forms, so that kernels of convolutions serve both. TVM's own code computes
+in f32.
 
 Weights are constants, also quantised ones; spatial sizes are known.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -26,7 +33,7 @@ from tvm_megcc.relax_tools.calls import function_of, op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import expressions, shape_of
 from tvm_megcc.relax_tools.moved_constants import Moved, moved_constant
-from tvm_megcc.relax_tools.rewriting import Rewriter, on, rewriting_pass
+from tvm_megcc.relax_tools.rewriting import Noting, on, rewriting_pass
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
 from tvm_megcc.relax_tools.traits import TRANSPOSED_CONVOLUTIONS
 
@@ -36,13 +43,15 @@ _PLAIN = {name: function_of(name.removesuffix("_transpose")) for name in TRANSPO
 
 @dataclass(frozen=True, slots=True)
 class _Tiles:
-    """A value interleaved from pixels that have `channels` for each of `taps`."""
+    """A value interleaved from pixels that have `channels` for each of `taps`, and cut."""
 
     pixels: relax.Var
     taps: int
     channels: int
-    shapes: tuple[relax.ShapeExpr, relax.ShapeExpr]  # with taps as axes, and the value's
+    shapes: tuple[relax.ShapeExpr, relax.ShapeExpr]  # with taps as axes, and the value's, uncut
     axes: list[int]
+    #: Where it begins and ends along each spatial dim; none where nothing is cut.
+    cut: tuple[tuple[int, int], ...]
 
 
 def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
@@ -60,11 +69,15 @@ def _plain(weights: Moved, groups: int, mirrored: bool) -> Moved:
     return weights.map(turned)
 
 
-def _taps_as_channels(array: np.ndarray) -> np.ndarray:
-    """``[O, I, K...]`` as ``[K... * O, I, 1...]``."""
-    rank = array.ndim - 2
-    last = array.transpose(*range(2, 2 + rank), 0, 1)
-    return last.reshape(-1, array.shape[1], *[1] * rank)
+def _phases(array: np.ndarray, strides: Sequence[int]) -> np.ndarray:
+    """``[O, I, K...]``, multiples of strides, as ``[S... * O, I, (K / S)...]``, taps mirrored."""
+    outputs, inputs, *kernel = array.shape
+    taps = [k // s for k, s in zip(kernel, strides, strict=True)]
+    parts = [n for pair in zip(taps, strides, strict=True) for n in pair]
+    rank = len(kernel)
+    order = [*(3 + 2 * k for k in range(rank)), 0, 1, *(2 + 2 * k for k in range(rank))]
+    rows = array.reshape(outputs, inputs, *parts).transpose(order)
+    return np.flip(rows.reshape(-1, inputs, *taps), tuple(range(2, 2 + rank)))
 
 
 def _for_each_tap(bias: np.ndarray, tiles: _Tiles, rank: int) -> np.ndarray:
@@ -78,19 +91,8 @@ def _has_transposed(mod: tvm.IRModule) -> bool:
 
 
 @rewriting_pass("tvm_megcc.PlainConvolutions", clean=True, where=_has_transposed)
-class PlainConvolutions(Rewriter):
+class PlainConvolutions(Noting):
     """Replace transposed convolutions by plain ones, in channels-first layouts."""
-
-    def __init__(self, *given: tvm.IRModule) -> None:
-        super().__init__(*given)
-        self.tiles: dict[relax.Var, _Tiles] = {}
-        self.made: _Tiles | None = None  # of the variable being bound
-
-    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
-        self.made = None
-        super().visit_var_binding_(binding)
-        if self.made is not None:
-            self.tiles[self.get_var_remap(binding.var)] = self.made
 
     @on(*_PLAIN)
     def _convolution(self, call: relax.Call) -> relax.Expr:
@@ -106,11 +108,16 @@ class PlainConvolutions(Rewriter):
             for values in (attrs.strides, attrs.dilation, attrs.padding, attrs.output_padding)
         )
         kernel = list(weights.values.shape[2:])
-        tiles = kernel == strides and set(dilation) == {1} and int(attrs.groups) == 1
-        if tiles and not any([*padding, *output_padding]):
-            made = self._interleaved(call, weights, shape)
-        else:
-            rank = len(kernel)
+        rank = len(kernel)
+        made = None
+        even = not any(k % s for k, s in zip(kernel, strides, strict=True))
+        if set(dilation) == {1} and int(attrs.groups) == 1 and max(strides) > 1 and even:
+            sizes = [int(size) for size in fixed_dims(shape[2:])]
+            whole = [(n - 1) * s + k for n, s, k in zip(sizes, strides, kernel, strict=True)]
+            ends = zip(whole, padding[rank:], output_padding, strict=True)
+            cut = list(zip(padding[:rank], (n - p + more for n, p, more in ends), strict=True))
+            made = self._interleaved(call, weights, shape, strides, cut)
+        if made is None:
             reach = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
             before = [r - p for r, p in zip(reach, padding[:rank], strict=True)]
             after = [
@@ -121,34 +128,61 @@ class PlainConvolutions(Rewriter):
         return call if made is None else made
 
     def _interleaved(
-        self, call: relax.Call, weights: Moved, shape: tuple[Size, ...]
+        self,
+        call: relax.Call,
+        weights: Moved,
+        shape: tuple[Size, ...],
+        strides: list[int],
+        cut: list[tuple[int, int]],
     ) -> relax.Expr | None:
+        """The convolution of all phases; None where it does not reach to the end of `cut`."""
         rank, kernel = len(shape) - 2, list(weights.values.shape[2:])
+        taps = [k // s for k, s in zip(kernel, strides, strict=True)]
         plain = _plain(weights, 1, mirrored=False)
-        made = plain.map(_taps_as_channels).expression()
-        if made is None or 0 in shape:
+        if 0 in shape or 0 in fixed_dims(shape[2:]):
             return None
-        pixels = self.emit(_PLAIN[op_name(call)](call.args[0], self.emit(made)))
+        pixels = [int(n) + t - 1 for n, t in zip(fixed_dims(shape[2:]), taps, strict=True)]
+        sizes = [n * s for n, s in zip(pixels, strides, strict=True)]
+        if any(not first < last <= size for (first, last), size in zip(cut, sizes, strict=True)):
+            return None
+        made = plain.map(partial(_phases, strides=strides)).expression()
+        if made is None:
+            return None
+        around = [t - 1 for t in taps]
+        found = self.emit(
+            _PLAIN[op_name(call)](
+                call.args[0],
+                self.emit(made),
+                padding=[*around, *around],
+                out_dtype=str(call.attrs.out_dtype) if call.attrs.out_dtype else None,
+            )
+        )
         channels = plain.values.shape[0]
-        sizes = [size * k for size, k in zip(fixed_dims(shape[2:]), kernel, strict=True)]
         shapes = (
-            self.shape([shape[0], *kernel, channels, *shape[2:]]),
+            self.shape([shape[0], *strides, channels, *pixels]),
             self.shape([shape[0], channels, *sizes]),
         )
         woven = [axis for k in range(rank) for axis in (2 + rank + k, 1 + k)]
-        return self._whole(_Tiles(pixels, prod(kernel), channels, shapes, [0, 1 + rank, *woven]))
+        axes = [0, 1 + rank, *woven]
+        kept = () if cut == [(0, size) for size in sizes] else tuple(cut)
+        return self._whole(_Tiles(found, prod(strides), channels, shapes, axes, kept))
 
     def _whole(self, tiles: _Tiles) -> relax.Expr:
-        self.made = tiles
+        self.note = tiles
         parts = self.emit(relax.op.reshape(tiles.pixels, tiles.shapes[0]))
         parts = self.emit(relax.op.permute_dims(parts, tiles.axes))
-        return relax.op.reshape(parts, tiles.shapes[1])
+        value = relax.op.reshape(parts, tiles.shapes[1])
+        if not tiles.cut:
+            return value
+        axes = [2 + k for k in range(len(tiles.cut))]
+        begin, end = (list(side) for side in zip(*tiles.cut, strict=True))
+        return relax.op.strided_slice(self.emit(value), axes, begin, end)
 
     @on("relax.add")
     def _biased(self, call: relax.Call) -> relax.Expr:
         """Add a bias to the pixels, whose kernel adds it to its sums."""
         for value, other in (call.args, reversed(call.args)):
-            tiles = self.tiles.get(value) if isinstance(value, relax.Var) else None
+            tiles = self.notes.get(value) if isinstance(value, relax.Var) else None
             bias = moved_constant(self, other, self.symbols)
             if tiles is None or bias is None or bias.values.ndim > int(value.ty.ndim):
                 continue

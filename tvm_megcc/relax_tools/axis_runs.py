@@ -5,6 +5,8 @@ Enters: the shapes before and after. Leaves: groups of axes of both that hold th
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Sequence
 
 from tvm_megcc.dims import Size, Undecided, floormod, typical
@@ -22,7 +24,7 @@ def regrouped(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list
         size, wanted = source[i], target[j]
         i, j = i + 1, j + 1
         while size != wanted:
-            if _is_part(size, wanted):
+            if _is_part(size, source[i:], wanted, target[j:]):
                 left.append(i)
                 size, i = size * source[i], i + 1
             else:
@@ -35,8 +37,11 @@ def regrouped(source: Sequence[Size], target: Sequence[Size]) -> list[tuple[list
     return groups
 
 
-def _is_part(size: Size, whole: Size) -> bool:
+def _is_part(size: Size, rest: Sequence[Size], whole: Size, others: Sequence[Size]) -> bool:
     """Whether `size` is less than `whole`, where either divides the other.
+
+    `rest` and `others` are the dims that follow each: where some of them make one the other, that
+    holds for sizes of 0, too.
 
     Raises
     ------
@@ -46,11 +51,19 @@ def _is_part(size: Size, whole: Size) -> bool:
     try:
         return size < whole
     except Undecided:
-        if _is_multiple(whole, size):
+        if _becomes(size, rest, whole) or _is_multiple(whole, size):
             return True
+        if _becomes(whole, others, size):
+            return False
         if _is_multiple(size, whole):
             return False
         raise
+
+
+def _becomes(size: Size, rest: Sequence[Size], whole: Size) -> bool:
+    """Whether `size` times the first dims of `rest` is `whole`, at all sizes."""
+    products = itertools.accumulate(rest, operator.mul, initial=size)
+    return any(made == whole for made in products)
 
 
 def _is_multiple(whole: Size, size: Size) -> bool:

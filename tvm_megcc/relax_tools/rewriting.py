@@ -132,6 +132,30 @@ class Keeping(Rewriter):
             super().visit_var_binding_(binding)
 
 
+class Noting(Rewriter):
+    """A rewriter whose rules may set `note` to what later rules need to know of a new value.
+
+    Attributes
+    ----------
+    note : object
+        That of the variable being bound; None for none.
+    notes : dict
+        The notes by new variable.
+    """
+
+    note: Any = None
+
+    def __init__(self, *given: tvm.IRModule) -> None:
+        super().__init__(*given)
+        self.notes: dict[relax.Var, Any] = {}
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        self.note = None
+        super().visit_var_binding_(binding)
+        if self.note is not None:
+            self.notes[self.get_var_remap(binding.var)] = self.note
+
+
 def rewriting_pass(
     name: str,
     *,
@@ -209,8 +233,16 @@ def with_calls(mod: tvm.IRModule, func: relax.Function, change: ChangeCall) -> r
             return relax.MatchCast(given.var, call, given.ty)
         return relax.VarBinding(given.var, call)
 
+    return with_bindings(func, binding)
+
+
+def with_bindings(
+    func: relax.Function, change: Callable[[relax.Binding], relax.Binding]
+) -> relax.Function:
+    """A function with `change` applied to its bindings in order; itself where all of them stay."""
+
     def block(given: relax.BindingBlock) -> relax.BindingBlock:
-        bindings = list(map(binding, given.bindings))
+        bindings = list(map(change, given.bindings))
         return given if _are_same(bindings, given.bindings) else type(given)(bindings)
 
     return _changed(func, block)

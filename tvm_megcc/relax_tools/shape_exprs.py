@@ -30,6 +30,10 @@ UPPER_BOUNDS, LOWER_BOUNDS = "tir_var_upper_bound", "tir_var_lower_bound"
 #: ``(h_times_32 // 32 * 32,)``.
 FACTORS, BASES = "tvm_megcc.factors", "tvm_megcc.bases"
 
+#: Attribute of a Relax function: dims that stand for a size, as TVM's expressions by name. The
+#: function's last parameter defines them (`legalise.named_sizes`).
+DEFINITIONS = "tvm_megcc.definitions"
+
 #: Name of a function's dim -> its symbol with bounds, or its known size. Dims that are not listed
 #: may have any size.
 Symbols = Mapping[str, dims.Symbol | Size]
@@ -42,7 +46,14 @@ def symbols_of(func: relax.Function) -> dict[str, dims.Symbol | Size]:
     for name, multiple in multiples_of(func).items():
         base = multiple.of.name
         found[name] = dims.of(bounds.get(base, dims.Symbol(base))) * multiple.factor
-    return found
+    return found | definitions_of(func, found)
+
+
+def definitions_of(func: relax.Function, symbols: Symbols) -> dict[str, Size]:
+    """Sizes that dims of a function stand for, by the dim's name."""
+    reader = _Reader(symbols)
+    sizes = {name: reader.size(expr) for name, expr in _attribute(func, DEFINITIONS).items()}
+    return {name: size for name, size in sizes.items() if size is not None}
 
 
 def bounds_of(func: relax.Function) -> dict[str, dims.Symbol]:

@@ -6,6 +6,7 @@
 #ifndef MEGCC_MATMUL_DYNAMIC_H
 #define MEGCC_MATMUL_DYNAMIC_H
 
+#include "gemm/megcc_gemm_pack.h"
 #include "gemm/megcc_matmul_gemm.h"
 
 #ifndef TRANS_B
@@ -23,39 +24,15 @@
 #define MEGCC_FEW_TIMES (TRANS_B ? 4 : 1)
 #endif
 
-// Columns [c0, c0 + cols) of rhs as panels, zeros in the lanes past them.
-static void megcc_matmul_pack(const megcc_elem_t *rhs, int32_t n, int32_t depth, int32_t c0,
-                              int32_t cols, megcc_elem_t *panels) {
-  for (int32_t p = 0; p < cols; p += NR, panels += (size_t)depth * NR) {
-    const int32_t lanes = cols - p < NR ? cols - p : NR;
-    if (TRANS_B) {
-      for (int32_t j = 0; j < NR; ++j) {
-        const megcc_elem_t *src = rhs + (size_t)(c0 + p + (j < lanes ? j : 0)) * (size_t)depth;
-        for (int32_t k = 0; k < depth; ++k) {
-          megcc_elem_t *to = panels + (size_t)k * NR + (size_t)j;
-          if (j < lanes) {
-            *to = src[k];
-          } else {
-            *to = 0;
-          }
-        }
-      }
-    } else {
-      for (int32_t k = 0; k < depth; ++k) {
-        const megcc_elem_t *src = rhs + (size_t)k * (size_t)n + c0 + p;
-        megcc_elem_t *to = panels + (size_t)k * NR;
-        for (int32_t j = 0; j < NR; j += MEGCC_VL) {
-          const int32_t here = lanes - j < 0 ? 0 : lanes - j < MEGCC_VL ? lanes - j : MEGCC_VL;
-          megcc_vf_store(to + j, here == MEGCC_VL ? megcc_vf_load(src + j)
-                                 : here           ? megcc_vf_load_n(src + j, here)
-                                                  : megcc_vf_zero());
-        }
-      }
-    }
-  }
+#ifdef MEGCC_MATMUL_FEW_H
+MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1) {
+#if TRANS_B
+  megcc_few_row_transposed(f, c0, c1);
+#else
+  megcc_few_row_plain(f, c0, c1);
+#endif
 }
 
-#ifdef MEGCC_MATMUL_FEW_H
 // The same units as of megcc_matmul_dynamic, those of a batch together.
 MEGCC_INLINE void megcc_matmul_few(void *const *ptr, const int32_t *attr, int32_t begin,
                                    int32_t end) {
@@ -65,8 +42,8 @@ MEGCC_INLINE void megcc_matmul_few(void *const *ptr, const int32_t *attr, int32_
   megcc_elem_t *dst = MEGCC_OUTPUT(ptr, 2 + BIAS);
   megcc_few_t f;
   f.bias = BIAS ? ptr[2] : NULL;
-  f.n = n;
   f.k = k;
+  f.ld = (size_t)(TRANS_B ? k : n);
   f.act_a = megcc_vf_dup(megcc_attr_f32(attr[MATMUL_ACT_A]));
   f.act_b = megcc_vf_dup(megcc_attr_f32(attr[MATMUL_ACT_B]));
   while (begin < end) {
@@ -116,7 +93,12 @@ MEGCC_INLINE void megcc_matmul_dynamic(void *const *ptr, const int32_t *attr, vo
         (const megcc_elem_t *)ptr[0] + (ptrdiff_t)batch * attr[MATMUL_LHS_STRIDE];
     const megcc_elem_t *rhs =
         (const megcc_elem_t *)ptr[1] + (ptrdiff_t)batch * attr[MATMUL_RHS_STRIDE];
-    megcc_matmul_pack(rhs, n, depth, c0, cols, panels);
+#if TRANS_B
+    megcc_gemm_pack_transposed(rhs + (size_t)c0 * (size_t)depth, (size_t)depth, depth, cols,
+                               panels);
+#else
+    megcc_gemm_pack_columns(rhs + c0, (size_t)n, depth, cols, panels);
+#endif
     if (BIAS) g.bias = bias + c0;
     for (int32_t first = 0; first < m; first += MEGCC_GEMM_BLOCK) {
       const int32_t left = m - first, count = left < MEGCC_GEMM_BLOCK ? left : MEGCC_GEMM_BLOCK;

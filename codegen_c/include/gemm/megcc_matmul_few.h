@@ -1,18 +1,18 @@
-// A matmul of few rows whose rhs is computed at run time: every row reads rhs where it is, which
-// costs less than packing it (megcc_matmul_dynamic.h) for so few rows. As there, an output is
-// summed by one accumulator in the order of k, but for TRANS_B: there by one of as many lanes as a
-// vector has, which are added at the end. Neither depends on how the work is split.
+// Products of few rows by an rhs that is computed at run time: every row reads rhs where it is,
+// which costs less than packing it (megcc_gemm_pack.h) for so few rows. As there, an output is
+// summed by one accumulator in the order of k, but where rhs is transposed: there by one of as many
+// lanes as a vector has, which are added at the end. Neither depends on how the work is split.
 #ifndef MEGCC_MATMUL_FEW_H
 #define MEGCC_MATMUL_FEW_H
 
 #include "gemm/megcc_gemm.h"
-#include "op/matmul.h"
 
 // One row: its k elements of lhs, and the output columns [c0, c1).
 typedef struct {
   const megcc_elem_t *lhs, *rhs, *bias, *residual;
   megcc_elem_t *dst;
-  int32_t n, k;
+  int32_t k;
+  size_t ld;  // elements from row to row of rhs
   megcc_vf act_a, act_b;
 } megcc_few_t;
 
@@ -28,7 +28,6 @@ MEGCC_INLINE void megcc_few_store_n(const megcc_few_t *f, int32_t c, megcc_vf y,
   megcc_vf_store_n(f->dst + c, y, lanes);
 }
 
-#if TRANS_B
 // Column c: as a sum by lanes.
 MEGCC_INLINE megcc_vf megcc_few_tail(const megcc_few_t *f, const megcc_elem_t *b, int32_t i,
                                      megcc_vf sum) {
@@ -39,16 +38,17 @@ MEGCC_INLINE megcc_vf megcc_few_tail(const megcc_few_t *f, const megcc_elem_t *b
 
 #define MEGCC_FEW_COLS 4  // columns whose sums are made together
 
-MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1) {
-  const size_t k = (size_t)f->k;
+// Where rhs is [n][ld].
+MEGCC_INLINE void megcc_few_row_transposed(const megcc_few_t *f, int32_t c0, int32_t c1) {
+  const size_t ld = f->ld;
   int32_t c = c0;
   while (c < c1) {
     float sums[MEGCC_VL > MEGCC_FEW_COLS ? MEGCC_VL : MEGCC_FEW_COLS] = {0};
     const int32_t lanes = c1 - c < MEGCC_VL ? c1 - c : MEGCC_VL;
     int32_t j = 0;
     for (; lanes - j >= MEGCC_FEW_COLS; j += MEGCC_FEW_COLS) {
-      const megcc_elem_t *b0 = f->rhs + (size_t)(c + j) * k, *b1 = b0 + k, *b2 = b1 + k;
-      const megcc_elem_t *b3 = b2 + k;
+      const megcc_elem_t *b0 = f->rhs + (size_t)(c + j) * ld, *b1 = b0 + ld;
+      const megcc_elem_t *b2 = b1 + ld, *b3 = b2 + ld;
       megcc_vf s0 = megcc_vf_zero(), s1 = s0, s2 = s0, s3 = s0;
       int32_t i = 0;
       for (; f->k - i >= MEGCC_VL; i += MEGCC_VL) {
@@ -64,7 +64,7 @@ MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1
       sums[j + 3] = megcc_vf_sum(megcc_few_tail(f, b3, i, s3));
     }
     for (; j < lanes; ++j) {
-      const megcc_elem_t *b = f->rhs + (size_t)(c + j) * k;
+      const megcc_elem_t *b = f->rhs + (size_t)(c + j) * ld;
       megcc_vf sum = megcc_vf_zero();
       int32_t i = 0;
       for (; f->k - i >= MEGCC_VL; i += MEGCC_VL) {
@@ -80,9 +80,10 @@ MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1
     c += lanes;
   }
 }
-#else
-MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1) {
-  const size_t n = (size_t)f->n;
+
+// Where rhs is [k][ld].
+MEGCC_INLINE void megcc_few_row_plain(const megcc_few_t *f, int32_t c0, int32_t c1) {
+  const size_t n = f->ld;
   int32_t c = c0;
   for (; c1 - c >= 4 * MEGCC_VL; c += 4 * MEGCC_VL) {
     const megcc_elem_t *b = f->rhs + c, *a = f->lhs;
@@ -116,6 +117,5 @@ MEGCC_HOT static void megcc_few_row(const megcc_few_t *f, int32_t c0, int32_t c1
     megcc_few_store_n(f, c, sum, c1 - c);
   }
 }
-#endif
 
 #endif  // MEGCC_MATMUL_FEW_H

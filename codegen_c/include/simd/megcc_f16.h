@@ -14,7 +14,7 @@
 #define MEGCC_F16_ARM 1
 #elif defined(__F16C__)
 #define MEGCC_F16_X86 1
-#include <immintrin.h>
+#include "simd/megcc_intrinsics_x86.h"
 #endif
 
 /// Reference conversion without any instruction of the target; tests compare with it.

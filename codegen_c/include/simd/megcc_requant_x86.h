@@ -3,9 +3,8 @@
 #ifndef MEGCC_REQUANT_X86_H
 #define MEGCC_REQUANT_X86_H
 
-#include <immintrin.h>
-
 #include "megcc_requant.h"
+#include "simd/megcc_intrinsics_x86.h"
 
 #ifdef __AVX512BW__
 typedef __m512 megcc_reals;

@@ -3,9 +3,8 @@
 #ifndef MEGCC_SIMD_X86_H
 #define MEGCC_SIMD_X86_H
 
-#include <immintrin.h>
-
 #include "megcc_kernel.h"
+#include "simd/megcc_intrinsics_x86.h"
 
 #define MEGCC_SIMD_FMA 1
 #define MEGCC_SIMD_NAN 0

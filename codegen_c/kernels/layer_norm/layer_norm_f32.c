@@ -15,14 +15,20 @@
 #include "math/megcc_math.h"
 #include "op/layer_norm.h"
 
-// Eight partial sums: one running sum would lose bits on a long row.
+// Eight partial sums a block: one running sum would lose bits on a long row.
 MEGCC_INLINE float mean(const float *x, int32_t n, float shift, int square) {
-  float s[8] = {0.0f};
-  for (int32_t i = 0; i < n; ++i) {
-    const float d = x[i] - shift;
-    s[i & 7] += square ? d * d : d;
+  const int32_t most = 1024;
+  float total = 0.0f;
+  for (int32_t from = 0; from < n; from += most) {
+    const int32_t end = n - from > most ? from + most : n;
+    float s[8] = {0.0f};
+    for (int32_t i = from; i < end; ++i) {
+      const float d = x[i] - shift;
+      s[i & 7] += square ? d * d : d;
+    }
+    total += ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]));
   }
-  return (((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))) / (float)n;
+  return total / (float)n;
 }
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

@@ -2,6 +2,7 @@
 // isa: simd
 // when: func <= MEGCC_ACT_ELU or func in (UNARY_EXP, UNARY_SQRT, UNARY_RSQRT, UNARY_NEG, UNARY_ABS,
 //   UNARY_FLOOR, UNARY_CEIL, UNARY_ROUND, UNARY_ERF, UNARY_SIGN, UNARY_SQUARE, UNARY_TRUNC)
+//   or func in (UNARY_LOG, UNARY_SIN, UNARY_COS) and sizeof(T) == 4
 // params: FUNC=func
 // inplace: x
 // work: size

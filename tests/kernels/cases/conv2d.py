@@ -28,7 +28,7 @@ def _depthwise(c, k=3, **more):
     return {"ic": c, "oc": c, "g": c, "kh": k, "kw": k, "h": 8, "w": 9, **more}
 
 
-_DENSE = [
+DENSE = [
     # Channel tails on both sides of the panel widths 8 and 16 and of the 4-wide k loop.
     *({"h": 3, "w": 5, "ic": ic, "oc": oc, **_POINT} for ic, oc in
       [(1, 1), (3, 5), (4, 8), (5, 9), (7, 16), (8, 17), (13, 24), (16, 33), (6, 40), (32, 31)]),
@@ -178,7 +178,7 @@ def _random(rng):
 
 
 _RANDOM = [_random(np.random.default_rng(seed)) for seed in range(40)]
-CASES = _DENSE + _TILED + _SPLIT + _DEPTHWISE + _RANDOM
+CASES = DENSE + _TILED + _SPLIT + _DEPTHWISE + _RANDOM
 
 
 def _has_half(row):

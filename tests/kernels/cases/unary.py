@@ -24,6 +24,8 @@ CASES = [
     *({"func": FUNC["relu"], "size": n} for n in (0, 1, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33)),
     *({"func": code, "size": 301} for code in FUNC.values()),
     *({"func": FUNC[name], "size": 20011} for name in ("clip", "silu", "log")),
+    # Arguments of every sign and size, side by side.
+    *({"func": FUNC[name], "size": 303, "far": True} for name in ("log", "sin", "cos")),
 ]
 _F32_ONLY = [FUNC[name] for name in ("log", "sin", "cos")]
 HALVES = [row for row in CASES if row["func"] not in _F32_ONLY and row["size"] < 1000]
@@ -37,15 +39,18 @@ def facts(row):
 def operands(f, rng):
     name = _NAMES[f["func"]]
     x = rng.standard_normal(f["size"]) * rng.choice([0.01, 1, 5, 30], f["size"])
-    if name in _POSITIVE:
+    far = f.get("far", False)
+    if far:
+        x *= rng.choice([1, 1, 1, 1e4, 1e7, 1e30], f["size"])
+    elif name in _POSITIVE:
         x = np.abs(x) + 1e-6
     if name in ("floor", "ceil", "round", "trunc"):
         x = np.round(x * 2) / 2 * rng.choice([1, 1, 1.001, 1e6], f["size"])
     x = x.astype(np.float32)
     special = [np.nan, np.inf, 0.0, -0.0, 1.0, -1.0, 88.0, -86.0, 1e-30, 3e38]
     if f["size"] >= 300:
-        x[: len(special)] = np.abs(special) if name in _POSITIVE else special
-        if name in ("sin", "cos"):
+        x[: len(special)] = np.abs(special) if name in _POSITIVE and not far else special
+        if name in ("sin", "cos") and not far:
             x[: len(special)] = np.clip(special, -100, 100)
     return [x]
 

@@ -21,20 +21,26 @@ def reshaped(ctx: Context, inputs: Inputs, index: int, shape: Sequence[int]) -> 
     return ctx.emit(relax.op.reshape(inputs[index], list(shape)))
 
 
-def with_bias(ctx: Context, inputs: Inputs, index: int, result: relax.Expr) -> relax.Expr:
+def with_bias(
+    ctx: Context, inputs: Inputs, index: int, result: relax.Expr, times: int = 1
+) -> relax.Expr:
     """A convolution's result and operand `index`, which has a number for each of its channels.
 
-    Broadcasting would take any row for one channel, and one number for any channels.
+    The result has all channels so many `times`, one after the other. Broadcasting would take any
+    row for one channel, and one number for any channels.
     """
     result = ctx.emit(result)
     _, channels, *pixels = ctx.shape(result)
+    channels = channels // times
     have = inputs.shape(index)
     if len(have) != 1:
         raise ctx.ill_typed(f"its bias has {len(have)} dims, not one")
     row = [1, -1, *[1] * len(pixels)]
-    if have[0] == channels:
+    if have[0] == channels and times == 1:
         return relax.op.add(result, reshaped(ctx, inputs, index, row))
     bias = ctx.agreeing(inputs[index], [channels], "its kernel")
+    if times > 1:
+        bias = ctx.emit(relax.op.tile(bias, [times]))
     return relax.op.add(result, ctx.emit(relax.op.reshape(bias, row)))
 
 

@@ -127,7 +127,10 @@ def quantised(
 
 
 def by_its_range(ctx: Context, x: Expr) -> tuple[Expr, Expr]:
-    """f32 as DynamicQuantizeLinear has it: the u8 values less their zero point (i32), the scale."""
+    """f32 as DynamicQuantizeLinear has it: the u8 values less their zero point (i32), the scale.
+
+    Both are bytes before they are i32, which kernels of integer products read.
+    """
     op = relax.op
     zero, one, most = (ctx.const(v, "float32") for v in (0, 1, 255))
     low = ctx.emit(op.minimum(op.min(x), zero))
@@ -138,7 +141,9 @@ def by_its_range(ctx: Context, x: Expr) -> tuple[Expr, Expr]:
     point = ctx.emit(point)
     whole = op.add(op.round(ctx.emit(op.divide(x, scale))), point)
     whole = clip(ctx, ctx.emit(whole), 0.0, 255.0)
-    return ctx.emit(op.astype(op.subtract(whole, point), "int32")), scale
+    values, zero = (ctx.emit(op.astype(real, "uint8")) for real in (whole, point))
+    wide = (ctx.emit(op.astype(byte, "int32")) for byte in (values, zero))
+    return ctx.emit(op.subtract(*wide)), scale
 
 
 def scaled(ctx: Context, total: Expr, factor: Expr, inputs: Inputs, bias: int) -> Expr:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tvm import relax
 
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.activations import elu, hard_sigmoid, leaky, softplus, thresholded
+from ..common.activations import elu, hard_sigmoid, leaky, thresholded
 from ..common.context import expr_dtype
 from ..common.defaults import f32
 from ..common.rows import row
@@ -71,7 +71,7 @@ OPERATORS = [
     _row("Mish", "``x * tanh(log(1 + exp(x)))`` without the logarithm", _mish),
     _row("Selu", "``gamma * elu(x, alpha)``", _selu,
          alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
-    _row("Softplus", "``log(1 + exp(x))``", softplus),
+    _row("Softplus", "``log(1 + exp(x))``", lambda ctx, x: relax.op.nn.softplus(x)),
     _row("ThresholdedRelu", "``x`` above ``alpha``, else 0", thresholded, alpha=1.0),
 ]
 # fmt: on

@@ -1,4 +1,4 @@
-"""ConvTranspose, as a convolution of the spread input with the mirrored kernel."""
+"""ConvTranspose, as a plain convolution whose result is interleaved, or of the spread input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 from tvm import relax
 
-from ...dims import Size, maximum
+from ...dims import Size, compare, maximum
 from ...shapes.constraints import convolution
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common import weights
@@ -21,8 +21,9 @@ from ..common.window import Window, plain_window
 class ConvTranspose(OnnxOp):
     """Three forms, all of them plain convolutions that the kernels know.
 
-    * kernel = stride, nothing padded: a pointwise convolution to ``C * prod(kernel)`` channels,
-      whose result is interleaved;
+    * the kernel is a multiple of the stride: an output at ``q * s + r`` reads each s-th tap from r
+      on; a convolution with ``C * prod(strides)`` channels has those of all r, and its result is
+      interleaved and cut;
     * stride 1: a convolution with the mirrored kernel;
     * else the input is spread with zeros to the stride first.
 
@@ -42,14 +43,20 @@ class ConvTranspose(OnnxOp):
         rank = len(shape) - 2
         extra = list(attrs.get("output_padding", [0] * rank))
         win = _resolve(ctx, attrs, list(inputs.static_shape(1)[2:]), shape[2:], extra)
-        plain = win.kernel == win.strides and not any([*win.padding, *extra])
-        if plain and set(win.dilations) == {1} and groups == 1:
-            result = _interleaved(ctx, inputs[0], weight, inputs.dtype(1), shape)
-        else:
-            result = _spread(ctx, inputs[0], weight, inputs.dtype(1), win, extra, groups, shape)
-        if inputs.has(2):
-            result = with_bias(ctx, inputs, 2, result)
-        return result
+        if groups == 1 and _is_even(win, extra):
+            return _interleaved(ctx, inputs, weight, win, extra)
+        result = _spread(ctx, inputs[0], weight, inputs.dtype(1), win, extra, groups, shape)
+        return with_bias(ctx, inputs, 2, result) if inputs.has(2) else result
+
+
+def _is_even(win: Window, extra: list[int]) -> bool:
+    """Whether kernels are multiples of strides, and reach to the end of the result."""
+    rows = zip(win.kernel, win.strides, win.after, extra, strict=True)
+    return (
+        max(win.strides) > 1
+        and set(win.dilations) == {1}
+        and all(k % s == 0 and compare("lt", after, more) == 0 for k, s, after, more in rows)
+    )
 
 
 def _resolve(
@@ -84,22 +91,38 @@ def _resolve(
 
 
 def _interleaved(
-    ctx: Context, data: relax.Expr, weight: Weight, dtype: str, shape: tuple[Size, ...]
+    ctx: Context, inputs: Inputs, weight: Weight, win: Window, extra: list[int]
 ) -> relax.Expr:
-    (given, channels, *kernel), dims = weights.dims(ctx, weight), shape[2:]
-    rank = len(dims)
-    # [in, out, k...] -> [k... * out, in, 1...]
-    pointwise = weights.permuted(ctx, weight, [*range(2, 2 + rank), 1, 0])
-    pointwise = weights.reshaped(ctx, pointwise, [prod(kernel) * channels, given, *[1] * rank])
-    ones = Window([1] * rank, [1] * rank, [1] * rank, [0] * rank, [0] * rank)
-    result = convolve(ctx, data, weights.expression(ctx, pointwise, dtype), ones, 1)
-    parts = ctx.reshape(result, [shape[0], *kernel, channels, *dims])
+    """The result of `_is_even` kernels, its bias included."""
+    batch, _, *dims = inputs.shape(0)
+    given, channels, *_ = weights.dims(ctx, weight)
+    rank, strides = len(dims), win.strides
+    taps = [k // s for k, s in zip(win.kernel, strides, strict=True)]
+    # [in, out, (tap, phase)...] -> [phase... * out, in, tap...]
+    parts = [n for pair in zip(taps, strides, strict=True) for n in pair]
+    phases = weights.reshaped(ctx, weight, [given, channels, *parts])
+    order = [*(3 + 2 * k for k in range(rank)), 1, 0, *(2 + 2 * k for k in range(rank))]
+    phases = weights.permuted(ctx, phases, order)
+    phases = weights.reshaped(ctx, phases, [prod(strides) * channels, given, *taps])
+    phases = weights.mirrored(ctx, phases, range(2, 2 + rank))
+    around: list[Size] = [t - 1 for t in taps]
+    unit = Window(taps, [1] * rank, [1] * rank, around, around)
+    kernels = weights.expression(ctx, phases, inputs.dtype(1))
+    result = convolve(ctx, inputs[0], kernels, unit, 1)
+    if inputs.has(2):
+        result = with_bias(ctx, inputs, 2, result, prod(strides))
+    pixels = [dim + n for dim, n in zip(dims, around, strict=True)]
+    parted = ctx.reshape(result, [batch, *strides, channels, *pixels])
     order = [0, 1 + rank]
     for axis in range(rank):
         order += [2 + rank + axis, 1 + axis]
-    parts = ctx.emit(relax.op.permute_dims(parts, order))
-    sizes = [dim * k for dim, k in zip(dims, kernel, strict=True)]
-    return ctx.reshape(parts, [shape[0], channels, *sizes])
+    parted = ctx.emit(relax.op.permute_dims(parted, order))
+    sizes = [dim * s for dim, s in zip(pixels, strides, strict=True)]
+    whole = ctx.reshape(parted, [batch, channels, *sizes])
+    after = [a - more for a, more in zip(win.after, extra, strict=True)]
+    if not any([*win.before, *after]):
+        return whole
+    return _crop(ctx, whole, win.before, after)
 
 
 def _spread(

@@ -32,7 +32,7 @@ class Suppression:
 
     def rows(
         self,
-        boxes: te.Tensor,
+        sides: te.Tensor,
         scores: te.Tensor,
         order: te.Tensor,
         most: te.Tensor,
@@ -44,68 +44,98 @@ class Suppression:
 
         Parameters
         ----------
-        boxes, scores : te.Tensor
-            ``[batches, n, 4]``, ``[batches, classes, n]``.
+        sides, scores : te.Tensor
+            ``[batches, n, 4]``, as `sides` has them, and ``[batches, classes, n]``.
         order : te.Tensor
             ``int32``, as `scores`: for each class the numbers of its boxes, best first.
         most, overlap, least : te.Tensor
             ``int64``, ``float32``, ``float32``, each of one element: how many boxes a class may
             give, by how much of their union two may overlap, what a score has to exceed.
         """
-        operands = [boxes, scores, order, most, overlap, least]
+        operands = [sides, scores, order, most, overlap, least]
         made = [((capacity, 3), "int64"), ((1,), "int64")]
         found: list[te.Tensor] = computed("suppression", operands, made, self._kernel)
         return found
 
     def _kernel(self, *buffers: Any) -> None:
-        boxes, scores, order, most, overlap, least, rows, number = buffers
+        sides, scores, order, most, overlap, least, rows, number = buffers
         batches, classes, count = scores.shape
-        first, free = local(), local()
+        first, place, box, other, free = (local() for _ in range(5))
+        mine, theirs = _Box.local(sides.dtype), _Box.local(sides.dtype)
         number[0] = _long(0)
         with T.serial(0, batches) as b, T.serial(0, classes) as c:
             first[0] = number[0]
-            with T.serial(0, count) as k:
-                box = order[b, c, k]
-                wanted = number[0] - first[0] < most[0]
-                if self.scored:
-                    wanted = tirx.all(wanted, scores[b, c, box] > least[0])
-                with T.If(wanted), T.Then():
-                    free[0] = _long(1)
-                    with T.serial(0, number[0] - first[0]) as j:
-                        other = rows[first[0] + j, 2]
-                        with T.If(free[0] != 0), T.Then():
-                            with T.If(self._overlap(boxes, b, box, other) > overlap[0]):
-                                with T.Then():
-                                    free[0] = _long(0)
-                    with T.If(free[0] != 0), T.Then():
-                        rows[number[0], 0] = _long(b)
-                        rows[number[0], 1] = _long(c)
-                        rows[number[0], 2] = _long(box)
-                        number[0] = number[0] + 1
+            place[0] = _long(0)
+            with T.While(tirx.all(place[0] < count, number[0] - first[0] < most[0])):
+                box[0] = _long(order[b, c, place[0]])
+                free[0] = _long(1)
+                place[0] = place[0] + 1
+                if self.scored:  # those behind have no higher score; but NaN stands in front
+                    score = scores[b, c, box[0]]
+                    with T.If(tirx.Not(score > least[0])), T.Then():
+                        free[0] = _long(0)
+                    with T.If(score <= least[0]), T.Then():
+                        place[0] = _long(count)
+                mine.read(sides, b, box[0])
+                other[0] = first[0]
+                with T.While(tirx.all(free[0] != 0, other[0] < number[0])):
+                    theirs.read(sides, b, rows[other[0], 2])
+                    mine.mark(theirs, overlap[0], free)
+                    other[0] = other[0] + 1
+                with T.If(free[0] != 0), T.Then():
+                    rows[number[0], 0] = _long(b)
+                    rows[number[0], 1] = _long(c)
+                    rows[number[0], 2] = box[0]
+                    number[0] = number[0] + 1
 
-    def _overlap(self, boxes: Any, batch: Any, a: Any, b: Any) -> Any:
-        """The area that two boxes share over that which they cover; 0 where one has no area."""
-        zero = tirx.const(0, boxes.dtype)
-        sides = [self._sides(boxes, batch, box, axis) for box in (a, b) for axis in (0, 1)]
-        (top, bottom), (left, right), (top2, bottom2), (left2, right2) = sides
-        height = tirx.min(bottom, bottom2) - tirx.max(top, top2)
-        width = tirx.min(right, right2) - tirx.max(left, left2)
-        area = (bottom - top) * (right - left)
-        area2 = (bottom2 - top2) * (right2 - left2)
-        shared = tirx.max(height, zero) * tirx.max(width, zero)
-        both = tirx.all(shared > zero, area > zero, area2 > zero)
-        return tirx.if_then_else(
-            both, shared / (area + area2 - shared), tirx.const(-1, boxes.dtype)
-        )
+    def sides(self, boxes: te.Tensor) -> te.Tensor:
+        """Where boxes begin and end: ``[batches, n, 4]`` of top, bottom, left, right."""
+        found: te.Tensor = computed("sides", [boxes], [(boxes.shape, boxes.dtype)], self._sides)
+        return found
 
-    def _sides(self, boxes: Any, batch: Any, box: Any, axis: int) -> tuple[Any, Any]:
-        """Where a box begins and ends along an axis: 0 from top to bottom, 1 from left to right."""
-        if self.centred:
-            middle, half = boxes[batch, box, 1 - axis], boxes[batch, box, 3 - axis]
-            half = half / tirx.const(2, boxes.dtype)
-            return middle - half, middle + half
-        ends = boxes[batch, box, axis], boxes[batch, box, axis + 2]
-        return tirx.min(*ends), tirx.max(*ends)
+    def _sides(self, boxes: Any, sides: Any) -> None:
+        batches, count, _ = boxes.shape
+        with T.serial(0, batches) as b, T.serial(0, count) as k, T.serial(0, 2) as axis:
+            if self.centred:
+                middle = boxes[b, k, 1 - axis]
+                half = boxes[b, k, 3 - axis] / tirx.const(2, boxes.dtype)
+                begin, end = middle - half, middle + half
+            else:
+                corners = boxes[b, k, axis], boxes[b, k, axis + 2]
+                begin, end = tirx.min(*corners), tirx.max(*corners)
+            sides[b, k, 2 * axis], sides[b, k, 2 * axis + 1] = begin, end
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A box in local memory: where it begins and ends, down and to the right, and its area."""
+
+    top: Any
+    bottom: Any
+    left: Any
+    right: Any
+    area: Any
+
+    @classmethod
+    def local(cls, dtype: str) -> _Box:
+        return cls(*(local(dtype) for _ in range(5)))
+
+    def read(self, sides: Any, batch: Any, number: Any) -> None:
+        for k, side in enumerate((self.top, self.bottom, self.left, self.right)):
+            side[0] = sides[batch, number, k]
+        self.area[0] = (self.bottom[0] - self.top[0]) * (self.right[0] - self.left[0])
+
+    def mark(self, other: _Box, most: Any, free: Any) -> None:
+        """Set ``free[0]`` to 0 if more than `most` of what both cover is shared."""
+        zero = tirx.const(0, self.area.dtype)
+        height = tirx.min(self.bottom[0], other.bottom[0]) - tirx.max(self.top[0], other.top[0])
+        width = tirx.min(self.right[0], other.right[0]) - tirx.max(self.left[0], other.left[0])
+        shared = height * width
+        covered = self.area[0] + other.area[0] - shared
+        there = tirx.all(shared > zero, self.area[0] > zero, other.area[0] > zero)
+        with T.If(height > zero), T.Then(), T.If(width > zero), T.Then():
+            with T.If(tirx.all(there, shared / covered > most)), T.Then():
+                free[0] = _long(0)
 
 
 def _long(value: Any) -> Any:
@@ -147,7 +177,7 @@ class NonMaxSuppression(OnnxOp):
         kernel = Suppression(bool(attrs.get("center_point_box")), inputs.has(4))
         found = ctx.builder.emit_te(
             kernel.rows,
-            corners,
+            ctx.builder.emit_te(kernel.sides, corners),
             inputs[1],
             ctx.emit(order),
             self._number(ctx, inputs, 2, "int64"),
