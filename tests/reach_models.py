@@ -173,6 +173,7 @@ def halves() -> onnx.ModelProto:
         w = np.arange(1536).reshape(64, 24) % 7 + rows
         real = g.add("DequantizeLinear", g.w(w, "int8"), half(24), axis=1)
         g.add("MatMul", x(rows, 64), real)
+    g.add("Conv", x(1, 8, 24, 24), g.add("Tanh", x(8, 8, 3, 3)), pads=[1] * 4)
     scales = g.w([1, 1, 2, 2])
     g.add("Resize", conv(32, 1, 1), "", scales, mode="linear")
     g.add("MatMul", x(2, 9, 64), x(2, 64, 24))

@@ -128,6 +128,20 @@ def everything() -> onnx.ModelProto:
     g.add("MatMul", g.x([5, 64]), g.w(np.ones((64, 64))))
     g.add("Conv", g.x([1, 64, 4, 4]), g.w(np.ones((64, 64, 1, 1))))
     g.add("Gemm", g.x([5, 8]), g.x([6, 8]), transB=1)
+    # Weights that are computed, and softmax of products between products.
+    residual = g.conv()
+    for more in ((), ("Add", "Relu"), ("Relu", "Add")):
+        kernel = g.add("Tanh", g.x([8, 8, 3, 3]))
+        value = g.add("Conv", residual, kernel, g.w(np.ones(8)), pads=[1] * 4)
+        for op in more:
+            value = g.add(op, *([value, residual] if op == "Add" else [value]))
+    for perm in ([0, 1, 2, 3], [0, 1, 3, 2]):
+        for mask in (False, True):
+            keys = g.x([2, 3, *(20, 8)[:: 1 if perm[3] == 2 else -1]])
+            keys = g.add("Transpose", keys, perm=perm) if perm[3] == 2 else keys
+            scores = g.add("MatMul", g.x([2, 3, 20, 8]), keys)
+            scores = g.add("Add", scores, g.x([20, 20])) if mask else scores
+            g.add("MatMul", g.add("Softmax", scores, axis=-1), g.x([2, 3, 20, 8]))
     # Windows and planes.
     for op in ("MaxPool", "AveragePool"):
         g.add(op, g.x(), kernel_shape=[2, 2])

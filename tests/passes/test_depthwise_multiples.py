@@ -81,6 +81,37 @@ def test_another_summand_stays() -> None:
     assert operators(after)[-1] == "relax.add"
 
 
+def test_what_follows_is_done_before_they_are_interleaved() -> None:
+    """Otherwise an image of bytes is interleaved as one of 32 bits."""
+    made = convolution(2)
+    scales = relax.const(floats(1, 8, 1, 1, seed=4))
+    step, zero = relax.const(np.float32(0.25)), relax.const(np.int8(3))
+
+    def body(x: relax.Expr) -> relax.Expr:
+        scaled = op.clip(op.multiply(scales, nn.relu(made(x))), -5, 5)
+        return op.quantize(scaled, step, zero, axis=0)
+
+    before = build(body, IMAGE)
+    after = DepthwiseMultiples()(before)
+    assert operators(after)[-4:] == [
+        "relax.concat", "relax.reshape", "relax.permute_dims", "relax.reshape"]  # fmt: skip
+    assert operators(after).count("relax.quantize") == 2
+    x = floats(*IMAGE, seed=7)
+    (got,), (want,) = run(after, x), run(before, x)
+    assert got.dtype == want.dtype == np.int8
+    assert np.abs(got.astype(int) - want.astype(int)).max() <= 1
+
+
+def test_a_value_that_is_used_twice_is_computed_once() -> None:
+    made = convolution(2)
+
+    def body(x: relax.Expr) -> relax.Expr:
+        value = relax.BlockBuilder.current().emit(made(x))
+        return op.add(nn.relu(value), value)
+
+    assert operators(DepthwiseMultiples()(build(body, IMAGE))).count("relax.nn.relu") == 1
+
+
 def test_depthwise_kernels_serve_them() -> None:
     mod = build(convolution(2, (7, 7), padding=3), (1, 4, 16, 16))
     for name in ("canonicalise", "layout"):

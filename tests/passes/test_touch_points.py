@@ -47,8 +47,8 @@ CHANGES = {
     ],
     "tvm_megcc/transform.py": [
         (
-            "    ChannelsLast,\n    ExpandQuantised,",
-            "    ChannelsLast,\n    DoubleNegation,\n    ExpandQuantised,",
+            "    DepthwiseMultiples,\n    ExpandQuantised,",
+            "    DepthwiseMultiples,\n    DoubleNegation,\n    ExpandQuantised,",
         ),
         ('"ExpandQuantised", ', '"DoubleNegation", "ExpandQuantised", '),
     ],

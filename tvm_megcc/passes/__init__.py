@@ -57,7 +57,7 @@ __all__ = [
     "NameSizes", "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves",
     "ReadSizes", "ReshapesBelow", "RoundBf16Weights", "SettleStretched", "SizesFirst",
     "WholeActivations", "WholeOperators", "WidenWeights", "WindowsTo2d", "WriteSizes",
-    "machine_stages", "pipeline", "shared_stages", "stages",
+    "pipeline", "stages",
 ]  # fmt: skip
 
 raising.register()

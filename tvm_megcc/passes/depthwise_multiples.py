@@ -4,7 +4,8 @@
       ->  m convolutions of C groups, whose results are interleaved: output c * m + j is row c of
           the convolution by w[j::m]
 
-so that kernels of depthwise convolutions serve them. A bias goes to each of the convolutions.
+so that kernels of depthwise convolutions serve them. What follows element by element, with
+constants of channels, is done before they are interleaved: a bias, an activation, a step of bytes.
 Layouts are channels first, weights constants that are not quantised.
 """
 
@@ -18,16 +19,18 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.dims import Size, product
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import op_name, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
-from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant, shape_of
+from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant, shape_of, use_counts
 from tvm_megcc.relax_tools.rewriting import Noting, bound, on, rewriting_pass
 from tvm_megcc.relax_tools.spatial import channels_first, layouts_of
+from tvm_megcc.relax_tools.traits import ARITHMETIC, UNARY
 
 _CONVOLUTION = "relax.nn.conv2d"
 #: Fewest channels, and most outputs of one, for which reading the input once for each output of a
 #: channel costs less than the reference kernel.
 FEWEST_CHANNELS, MOST = 4, 8
+_ELEMENTWISE = UNARY | ARITHMETIC | {"relax.quantize"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ def _has_groups(mod: tvm.IRModule) -> bool:
 class DepthwiseMultiples(Noting):
     """Replace depthwise convolutions with several outputs a channel by plain ones."""
 
+    def enter(self, func: relax.Function) -> None:
+        super().enter(func)
+        self.uses = use_counts(func)
+
     @on(_CONVOLUTION)
     def _convolution(self, call: relax.Call) -> relax.Expr:
         if layouts_of(call) != channels_first(call):
@@ -72,22 +79,37 @@ class DepthwiseMultiples(Noting):
         channels = weights.shape[0] // count
         return self._whole(_Woven(tuple(parts), (shape[0], channels, *shape[2:])))
 
-    @on("relax.add")
-    def _biased(self, call: relax.Call) -> relax.Expr:
-        """Add a bias to the parts, whose kernels add it to their sums."""
-        for value, other in (call.args, reversed(call.args)):
-            woven = self.notes.get(value) if isinstance(value, relax.Var) else None
-            bias = constant(bound(self, other))
-            if woven is None or bias is None:
-                continue
-            count, channels = len(woven.parts), woven.shape[1]
-            shape = (1,) * (4 - bias.ndim) + bias.shape
-            if shape != (1, count * channels, 1, 1):
-                continue
-            rows = [make_constant(bias.reshape(shape)[:, j::count].copy()) for j in range(count)]
-            sums = [self.emit(relax.op.add(p, r)) for p, r in zip(woven.parts, rows, strict=True)]
-            return self._whole(replace(woven, parts=tuple(sums)))
-        return call
+    @on(*_ELEMENTWISE)
+    def _of_parts(self, call: relax.Call) -> relax.Expr:
+        """Apply to the parts what their kernels apply to their sums."""
+        operands = [k for k, a in enumerate(call.args) if isinstance(a.ty, relax.TensorType)]
+        values = [k for k in operands if call.args[k] in self.notes]
+        if len(values) != 1 or self.uses[self.given.args[values[0]]] > 1:
+            return call
+        woven = self.notes[call.args[values[0]]]
+        columns = []
+        for k, arg in enumerate(call.args):
+            rows = woven.parts if k in values else [arg] * len(woven.parts)
+            if k in operands and k not in values:
+                rows = self._rows(arg, woven)
+            if rows is None:
+                return call
+            columns.append(rows)
+        parts = [self.emit(with_args(call, args)) for args in zip(*columns, strict=True)]
+        return self._whole(replace(woven, parts=tuple(parts)))
+
+    def _rows(self, side: relax.Expr, woven: _Woven) -> Sequence[relax.Expr] | None:
+        """An operand for each of the parts; None of one that is not constant along images."""
+        values = constant(bound(self, side))
+        if values is None or values.ndim > 4:
+            return None
+        count = len(woven.parts)
+        if values.size == 1:
+            return [side] * count
+        spread = values.reshape((1,) * (4 - values.ndim) + values.shape)
+        if spread.shape != (1, count * woven.shape[1], 1, 1):
+            return None
+        return [make_constant(spread[:, j::count].copy()) for j in range(count)]
 
     def _whole(self, woven: _Woven) -> relax.Expr:
         self.note = woven

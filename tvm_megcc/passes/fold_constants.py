@@ -62,6 +62,7 @@ _FOLD: dict[str, Callable[..., np.ndarray]] = {
     "relax.astype": _cast,
     "relax.concat": _concat,
     "relax.dequantize": _dequantize,
+    "relax.tile": lambda call, x: np.tile(x, [int(n) for n in call.attrs.repeats]),
     **{f"relax.{name}": _plain(getattr(np, name)) for name in _SAME_IN_NUMPY},
 }
 
