@@ -41,12 +41,17 @@ class Size:
     c: str
 
 
+def of(value: int) -> Size:
+    """A constant."""
+    return Size(value, str(value), str(value))
+
+
 def product(extents: list[tvm.ir.Expr], symbols: dict[tvm.ir.Var, str], exprs: ExprPrinter) -> Size:
     """Number of elements of a shape."""
     total = elements(_over_dims(extent, symbols, exprs) for extent in extents)
     total = exprs.analyzer.simplify(total)
     if isinstance(total, tirx.IntImm):
-        return Size(int(total.value), str(total.value), str(total.value))
+        return of(int(total.value))
     held, exprs.quotients = exprs.quotients, {}  # sizes stand in front of what is held in loops
     text = exprs.index(total)
     exprs.quotients = held

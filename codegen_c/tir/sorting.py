@@ -9,12 +9,14 @@ from tvm.ir import Call, StringImm
 
 from . import c_sizes
 from .body import Body
-from .c_scalars import HALF, short, value_type
+from .c_scalars import HALF, nbytes, short, value_type
 from .walk import variables
 
 _PREFIX = "tvm.contrib.sort."
 #: Up to so many of a line are held in order while it is read; of more the line is sorted.
 _FEW = 16
+#: ``MEGCCRADIX_FEWEST`` for each byte of an element.
+RADIX_FEWEST = 64
 #: Name -> what its tensors are; those of ``topk`` follow from an argument.
 _ROLES: dict[str, tuple[str, ...]] = {
     "sort": ("data", "values"),
@@ -98,7 +100,12 @@ def _lines(
     if few:
         text = f"topk_{short(data.dtype)}({text}, {kept}, {int(descending)}, {order})"
     else:
-        text = f"argsort_{short(data.dtype)}({text}, {int(descending)}, {order}, {scratch})"
+        counted, bytes_ = "NULL", nbytes(data.dtype)
+        if length.value is None or length.value >= RADIX_FEWEST * bytes_:
+            counted = body.fresh("t")
+            body.workspace.place(counted, "int32_t", c_sizes.of(256 * bytes_), 4)
+        orders = f"{int(descending)}, {order}, {scratch}, {counted}"
+        text = f"argsort_{short(data.dtype)}({text}, {orders})"
     body.put(f"  megcc_{text};")
     if counts:  # what lies behind the counted part stays where it is
         body.put(f"  for (ptrdiff_t {item} = {used}; {item} < {kept}; ++{item}) {{")

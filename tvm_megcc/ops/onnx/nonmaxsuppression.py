@@ -61,7 +61,7 @@ class Suppression:
         sides, scores, order, most, overlap, least, rows, number = buffers
         batches, classes, count = scores.shape
         first, place, box, other, free = (local() for _ in range(5))
-        mine, theirs = _Box.local(sides.dtype), _Box.local(sides.dtype)
+        mine = _Box.local(sides.dtype)
         number[0] = _long(0)
         with T.serial(0, batches) as b, T.serial(0, classes) as c:
             first[0] = number[0]
@@ -79,8 +79,7 @@ class Suppression:
                 mine.read(sides, b, box[0])
                 other[0] = first[0]
                 with T.While(tirx.all(free[0] != 0, other[0] < number[0])):
-                    theirs.read(sides, b, rows[other[0], 2])
-                    mine.mark(theirs, overlap[0], free)
+                    mine.mark(sides, b, rows[other[0], 2], overlap[0], free)
                     other[0] = other[0] + 1
                 with T.If(free[0] != 0), T.Then():
                     rows[number[0], 0] = _long(b)
@@ -125,17 +124,24 @@ class _Box:
             side[0] = sides[batch, number, k]
         self.area[0] = (self.bottom[0] - self.top[0]) * (self.right[0] - self.left[0])
 
-    def mark(self, other: _Box, most: Any, free: Any) -> None:
-        """Set ``free[0]`` to 0 if more than `most` of what both cover is shared."""
+    def mark(self, sides: Any, batch: Any, number: Any, most: Any, free: Any) -> None:
+        """Set ``free[0]`` to 0 if more than `most` of what both boxes cover is shared.
+
+        Most boxes lie apart, which four comparisons say.
+        """
         zero = tirx.const(0, self.area.dtype)
-        height = tirx.min(self.bottom[0], other.bottom[0]) - tirx.max(self.top[0], other.top[0])
-        width = tirx.min(self.right[0], other.right[0]) - tirx.max(self.left[0], other.left[0])
-        shared = height * width
-        covered = self.area[0] + other.area[0] - shared
-        there = tirx.all(shared > zero, self.area[0] > zero, other.area[0] > zero)
-        with T.If(height > zero), T.Then(), T.If(width > zero), T.Then():
-            with T.If(tirx.all(there, shared / covered > most)), T.Then():
-                free[0] = _long(0)
+        height, width, shared, other = (local(self.area.dtype) for _ in range(4))
+        top, bottom, left, right = (sides[batch, number, k] for k in range(4))
+        with T.If(tirx.all(self.bottom[0] > top, bottom > self.top[0])), T.Then():
+            with T.If(tirx.all(self.right[0] > left, right > self.left[0])), T.Then():
+                height[0] = tirx.min(self.bottom[0], bottom) - tirx.max(self.top[0], top)
+                width[0] = tirx.min(self.right[0], right) - tirx.max(self.left[0], left)
+                shared[0] = height[0] * width[0]
+                other[0] = (bottom - top) * (right - left)
+                covered = self.area[0] + other[0] - shared[0]
+                there = tirx.all(shared[0] > zero, self.area[0] > zero, other[0] > zero)
+                with T.If(tirx.all(there, shared[0] / covered > most)), T.Then():
+                    free[0] = _long(0)
 
 
 def _long(value: Any) -> Any:
