@@ -117,29 +117,31 @@
     }                                                                                           \
   }
 
-#define MEGCC_TOPK(T, S, K, KEY, BELOW)                                                    \
-  static inline void megcc_topk_##S(const T *x, ptrdiff_t stride, int32_t n, int32_t most, \
-                                    int descending, int32_t *order) {                      \
-    int32_t held = 0;                                                                      \
-    K last = 0;                                                                            \
-    for (int32_t i = 0; i < n; ++i) {                                                      \
-      const K key = KEY(x[i * stride]);                                                    \
-      int32_t at = held;                                                                   \
-      if (held < most) {                                                                   \
-        ++held;                                                                            \
-      } else if (descending ? BELOW(last, key) : BELOW(key, last)) {                       \
-        at = most - 1;                                                                     \
-      } else {                                                                             \
-        continue;                                                                          \
-      }                                                                                    \
-      for (; at > 0; --at) {                                                               \
-        const K other = KEY(x[order[at - 1] * stride]);                                    \
-        if (!(descending ? BELOW(other, key) : BELOW(key, other))) break;                  \
-        order[at] = order[at - 1];                                                         \
-      }                                                                                    \
-      order[at] = i;                                                                       \
-      last = KEY(x[order[held - 1] * stride]);                                             \
-    }                                                                                      \
+// megcc_hold_<type> puts position i, of this key, where it belongs among order[0..at), of which
+// those behind it move up by one.
+#define MEGCC_TOPK(T, S, K, KEY, BELOW)                                                           \
+  static inline void megcc_hold_##S(const T *x, ptrdiff_t stride, int descending, int32_t *order, \
+                                    int32_t at, int32_t i, K key) {                               \
+    for (; at > 0; --at) {                                                                        \
+      const K other = KEY(x[order[at - 1] * stride]);                                             \
+      if (!(descending ? BELOW(other, key) : BELOW(key, other))) break;                           \
+      order[at] = order[at - 1];                                                                  \
+    }                                                                                             \
+    order[at] = i;                                                                                \
+  }                                                                                               \
+  static inline void megcc_topk_##S(const T *x, ptrdiff_t stride, int32_t n, int32_t most,        \
+                                    int descending, int32_t *order) {                             \
+    for (int32_t i = 0; i < most; ++i) {                                                          \
+      megcc_hold_##S(x, stride, descending, order, i, i, KEY(x[i * stride]));                     \
+    }                                                                                             \
+    K last = KEY(x[order[most - 1] * stride]);                                                    \
+    for (int32_t i = most; i < n; ++i) {                                                          \
+      const K key = KEY(x[i * stride]);                                                           \
+      if (descending ? key <= last : key >= last) continue;                                       \
+      if (!(descending ? BELOW(last, key) : BELOW(key, last))) continue;                          \
+      megcc_hold_##S(x, stride, descending, order, most - 1, i, key);                             \
+      last = KEY(x[order[most - 1] * stride]);                                                    \
+    }                                                                                             \
   }
 
 #define MEGCC_SORTS(T, S, K, KEY, BELOW, U, BITS, ODD, INF) \

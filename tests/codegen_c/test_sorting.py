@@ -59,6 +59,24 @@ def test_order_is_numpy_s(name: str, descending: bool, tmp_path: Path) -> None:
             np.testing.assert_array_equal(order, expected(data, axis, descending))
 
 
+@pytest.mark.parametrize("largest", [False, True], ids=["smallest", "largest"])
+@pytest.mark.parametrize("name", TYPES)
+def test_the_first_are_numpy_s(name: str, largest: bool, tmp_path: Path) -> None:
+    dtype = np.dtype(name)
+    for shape, axis, count in [((4, 40), 1, 7), ((17, 3), 0, 16), ((2, 3), 1, 3)]:
+        ((_, kernel),) = emit_all(
+            lambda x, axis=axis, count=count: relax.op.topk(x, count, axis, "indices", largest),
+            [shape],
+            name,
+        )
+        library = compile_c(kernel, tmp_path)
+        for data in values(dtype, shape):
+            want = np.take(expected(data, axis, largest), range(count), axis)
+            order = np.empty(want.shape, np.int32)
+            call(library, kernel, [data, order])
+            np.testing.assert_array_equal(order, want)
+
+
 def test_the_generator_has_the_header_s_limit() -> None:
     """It makes room for counts where the header uses them."""
     text = (ROOT / "codegen_c/include/megcc_sort.h").read_text()
