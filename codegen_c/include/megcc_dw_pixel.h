@@ -6,6 +6,7 @@
 #define MEGCC_DW_PIXEL_H
 
 #include "megcc_epilogue.h"
+#include "megcc_unroll.h"
 #include "megcc_window.h"
 #include "op/conv2d.h"
 
@@ -39,6 +40,35 @@ MEGCC_INLINE void megcc_dw_vector(const megcc_dw_pixel_t *d, size_t c, int part,
   }
 }
 
+#ifndef MEGCC_SMALL
+// Four vectors of channels of one output pixel.
+MEGCC_INLINE void megcc_dw_vectors(const megcc_dw_pixel_t *d, size_t c) {
+  megcc_vf sums[4];
+  MEGCC_UNROLL(4)
+  for (int k = 0; k < 4; ++k) sums[k] = megcc_vf_load(d->bias + c + k * MEGCC_VL);
+  for (int32_t i = d->v.begin; i < d->v.end; ++i) {
+    const megcc_elem_t *x = d->pixel + (i * d->row_step + d->u.begin * d->col_step + (ptrdiff_t)c);
+    const megcc_elem_t *w =
+        d->w + ((size_t)i * (size_t)d->kw + (size_t)d->u.begin) * d->channels + c;
+    for (int32_t j = d->u.begin; j < d->u.end; ++j) {
+      MEGCC_UNROLL(4)
+      for (int k = 0; k < 4; ++k) {
+        const megcc_vf tap = megcc_vf_load(w + k * MEGCC_VL);
+        sums[k] = megcc_vf_fma(sums[k], megcc_vf_load(x + k * MEGCC_VL), tap);
+      }
+      x += d->col_step;
+      w += d->channels;
+    }
+  }
+  MEGCC_UNROLL(4)
+  for (int k = 0; k < 4; ++k) {
+    const size_t at = c + (size_t)k * MEGCC_VL;
+    MEGCC_EPILOGUE_VF(sums[k], megcc_vf_load(d->residual + at), d->act_a, d->act_b);
+    megcc_vf_store(d->dst + at, sums[k]);
+  }
+}
+#endif
+
 // The fields that all pixels share.
 MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32_t *attr) {
   megcc_dw_pixel_t d;
@@ -53,32 +83,49 @@ MEGCC_INLINE megcc_dw_pixel_t megcc_dw_pixel_setup(void *const *ptr, const int32
   return d;
 }
 
-// Output row `row` of n * oh: all channels, or the last ones, which fill no vector.
-MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t d, void *const *ptr, const int32_t *attr,
-                                  int32_t row, int all) {
+// The rows of the window of output row `row` of n * oh.
+MEGCC_INLINE void megcc_dw_window(megcc_dw_pixel_t *d, const int32_t *attr, int32_t row) {
+  d->v = megcc_window(row % attr[CONV2D_OH], attr[CONV2D_KH], attr[CONV2D_SH], attr[CONV2D_DH],
+                      attr[CONV2D_H], attr[CONV2D_PT], attr[CONV2D_PB]);
+}
+
+// Columns [first, last) of output row `row` of n * oh, whose window's rows are known: the channels
+// that fill vectors (`whole`), or the last ones, which fill none.
+MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t *d, void *const *ptr, const int32_t *attr,
+                                  int32_t row, int32_t first, int32_t last, int whole) {
   const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
   const megcc_elem_t *image =
-      (const megcc_elem_t *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d.channels;
-  const size_t whole = d.channels - d.channels % MEGCC_VL;
-  d.v = megcc_window(row % oh, attr[CONV2D_KH], attr[CONV2D_SH], attr[CONV2D_DH], h,
-                     attr[CONV2D_PT], attr[CONV2D_PB]);
-  for (int32_t col = 0; col < ow; ++col) {
-    const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * d.channels;
-    d.u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
-                       attr[CONV2D_PR]);
-    d.pixel = image + ((ptrdiff_t)d.v.origin * w + d.u.origin) * (ptrdiff_t)d.channels;
-    d.dst = MEGCC_OUTPUT(ptr, 3) + at;
-    d.residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
-    for (size_t c = 0; all && c < whole; c += MEGCC_VL) megcc_dw_vector(&d, c, 0, MEGCC_VL);
-    if (whole < d.channels) megcc_dw_vector(&d, whole, 1, (int32_t)(d.channels - whole));
+      (const megcc_elem_t *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d->channels;
+  const size_t rest = d->channels % MEGCC_VL, most = d->channels - rest;
+  if (!whole && rest == 0) return;
+  for (int32_t col = first; col < last; ++col) {
+    const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * d->channels;
+    d->u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
+                        attr[CONV2D_PR]);
+    d->pixel = image + ((ptrdiff_t)d->v.origin * w + d->u.origin) * (ptrdiff_t)d->channels;
+    d->dst = MEGCC_OUTPUT(ptr, 3) + at;
+    d->residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
+    size_t c = 0;
+    if (!whole) {
+      megcc_dw_vector(d, most, 1, (int32_t)rest);
+      continue;
+    }
+#ifndef MEGCC_SMALL
+    for (; c + 4 * MEGCC_VL <= most; c += 4 * MEGCC_VL) megcc_dw_vectors(d, c);
+#endif
+    for (; c < most; c += MEGCC_VL) megcc_dw_vector(d, c, 0, MEGCC_VL);
   }
 }
 
 // Output rows [begin, end) of n * oh.
 MEGCC_INLINE void megcc_dw_by_pixels(void *const *ptr, const int32_t *attr, int32_t begin,
                                      int32_t end) {
-  const megcc_dw_pixel_t d = megcc_dw_pixel_setup(ptr, attr);
-  for (int32_t row = begin; row < end; ++row) megcc_dw_pixels(d, ptr, attr, row, 1);
+  megcc_dw_pixel_t d = megcc_dw_pixel_setup(ptr, attr);
+  for (int32_t row = begin; row < end; ++row) {
+    megcc_dw_window(&d, attr, row);
+    megcc_dw_pixels(&d, ptr, attr, row, 0, attr[CONV2D_OW], 1);
+    megcc_dw_pixels(&d, ptr, attr, row, 0, attr[CONV2D_OW], 0);
+  }
 }
 
 #endif  // MEGCC_DW_PIXEL_H

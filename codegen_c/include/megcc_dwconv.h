@@ -142,8 +142,11 @@ MEGCC_COLD static void megcc_dw_block(void *const *ptr, const int32_t *attr, int
     megcc_dw_run(&d, tall);
   }
   if (tail && !MEGCC_DW_OVERLAPS(channels)) {
-    const megcc_dw_pixel_t rest = megcc_dw_pixel_setup(ptr, attr);
-    for (int32_t r = 0; r < tall; ++r) megcc_dw_pixels(rest, ptr, attr, row + r * down, 0);
+    megcc_dw_pixel_t rest = megcc_dw_pixel_setup(ptr, attr);
+    for (int32_t r = 0; r < tall; ++r) {
+      megcc_dw_window(&rest, attr, row + r * down);
+      megcc_dw_pixels(&rest, ptr, attr, row + r * down, 0, attr[CONV2D_OW], 0);
+    }
   }
 }
 

@@ -32,6 +32,8 @@ def test_conv2d_selection(arch: str) -> None:
     assert _chosen(arch, ic=32, oc=32, g=32, dh=2, dw=2, **_IMAGE).endswith("3x3")
     assert _chosen(arch, ic=32, oc=32, g=32, sh=2, sw=2, dw=2, **_IMAGE) == "dwconv2d_nhwc_f32"
     assert _chosen(arch, ic=32, oc=32, g=32, sw=3, **_IMAGE) == "dwconv2d_nhwc_f32"
+    assert _chosen(arch, ic=32, oc=32, g=32, kh=5, kw=7, **_IMAGE) == "dwconv2d_nhwc_f32_w7"
+    assert _chosen(arch, ic=32, oc=32, g=32, kh=7, kw=7, sw=2, **_IMAGE) == "dwconv2d_nhwc_f32"
     assert _chosen(arch, ic=6, oc=4, g=2, **_IMAGE) == "conv2d_nhwc_f32_ref"
 
 

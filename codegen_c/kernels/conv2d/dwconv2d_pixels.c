@@ -14,19 +14,24 @@
 // kernel: dwconv2d_nhwc_wbf16 arch=portable dtype="x=f32 w=bf16 bias=f32 y=f32" rank=15
 //   tolerance=2e-6 include=megcc_dw_bf16.h workspace="4 * kh * kw * oc"
 //
-// Depthwise, any kernel, stride, dilation and padding, pixel by pixel: megcc_dw_pixel.h. f16 is
+// Depthwise, any kernel, stride, dilation and padding, by tiles of pixels: megcc_dw_tile.h. f16 is
 // widened as it is loaded, or its sums are of f16; weights in bf16 become floats first, in the
 // workspace.
+#ifdef MEGCC_SMALL
 #include "megcc_dw_pixel.h"
+#define megcc_dw_by_tiles megcc_dw_by_pixels
+#else
+#include "megcc_dw_tile.h"
+#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
 #ifdef MEGCC_DW_BF16_H
   void *wide[MEGCC_DW_OPERANDS];
   megcc_dw_widen(ptr, attr, workspace, wide);
-  megcc_dw_by_pixels(wide, attr, begin, end);
+  megcc_dw_by_tiles(wide, attr, begin, end);
 #else
   (void)workspace;
-  megcc_dw_by_pixels(ptr, attr, begin, end);
+  megcc_dw_by_tiles(ptr, attr, begin, end);
 #endif
 }
