@@ -333,6 +333,16 @@ def test_resize_by_scales(mode, coordinates, scale):
     check(nodes, [["n", 2, "h", "w"]], runs, weights, relative=1e-4)
 
 
+@pytest.mark.parametrize("coordinates", ["half_pixel", "align_corners", "asymmetric"])
+def test_linear_resize_of_open_sizes_is_one_operator(coordinates):
+    """Which a kernel computes; otherwise each axis is gathered twice."""
+    nodes = [node("Resize", ["x", "", "s"], ["z"], mode="linear",
+                  coordinate_transformation_mode=coordinates)]  # fmt: skip
+    weights = {"s": np.array([1, 1, 2, 3], np.float32)}
+    imported = check(nodes, [["n", 2, "h", "w"]], NCHW, weights, relative=1e-4)
+    assert operators(imported) == {"relax.image.resize2d"}
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 def test_resize_to_anothers_size(mode):
     nodes = [

@@ -124,15 +124,43 @@ _DEPTHWISE = [
     _depthwise(20, k=7, h=9, w=9, pt=3, pl=3, pb=3, pr=3, **_RELU),
     _depthwise(10, kw=1, sh=2, pt=1),
     # Tiles of eight pixels: none, one, one that begins earlier or has fewer; columns outside.
-    *(_depthwise(c, k=7, h=4, w=w, pt=3, pl=3, pb=3, pr=3, residual=r)
-      for c, w, r in [(5, 1, 0), (20, 5, 0), (72, 7, 1), (20, 8, 0), (65, 11, 0), (20, 11, 2),
-                      (8, 17, 0)]),
+    *(
+        _depthwise(c, k=7, h=4, w=w, pt=3, pl=3, pb=3, pr=3, residual=r)
+        for c, w, r in [
+            (5, 1, 0),
+            (20, 5, 0),
+            (72, 7, 1),
+            (20, 8, 0),
+            (65, 11, 0),
+            (20, 11, 2),
+            (8, 17, 0),
+        ]
+    ),
     _depthwise(20, kh=1, kw=7, h=3, w=25, pl=6, pr=1),
     _depthwise(20, kh=7, kw=7, h=9, w=19, sh=2, n=2, pt=3, pb=3, pl=9, pr=9),
-    *(_depthwise(c, kh=kh, kw=kw, h=11, w=w, sh=s, sw=s, dh=d, dw=d, pt=kh // 2, pl=kw // 2,
-                 pr=kw // 2, residual=r)
-      for c, kh, kw, w, s, d, r in [(20, 7, 7, 37, 2, 1, 0), (8, 5, 9, 30, 1, 2, 1),
-                                    (68, 9, 2, 10, 1, 1, 2), (20, 1, 5, 8, 1, 1, 0)]),
+    *(
+        _depthwise(
+            c,
+            kh=kh,
+            kw=kw,
+            h=11,
+            w=w,
+            sh=s,
+            sw=s,
+            dh=d,
+            dw=d,
+            pt=kh // 2,
+            pl=kw // 2,
+            pr=kw // 2,
+            residual=r,
+        )
+        for c, kh, kw, w, s, d, r in [
+            (20, 7, 7, 37, 2, 1, 0),
+            (8, 5, 9, 30, 1, 2, 1),
+            (68, 9, 2, 10, 1, 1, 2),
+            (20, 1, 5, 8, 1, 1, 0),
+        ]
+    ),
     _depthwise(10, kh=1, k=4, pl=1),
     _depthwise(10, dh=2, dw=3, pt=2, pl=1),
     # Heights around the rows of a block; dilation, whose rows and columns fall into phases; padding

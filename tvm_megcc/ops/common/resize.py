@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax
 
 from ...dims import Size, fixed, is_static, minimum
+from ...relax_tools import open_resize
 from ...shapes.sizes import divides
 from . import fixed_point
 from . import resample_symbolic as at_run_time
@@ -20,6 +21,10 @@ from .weighted import weighted
 
 #: From so many weights per element on, a matrix product is smaller than the sum of shifted copies.
 _MANY_TAPS = 5
+#: Types of which a kernel computes ``resize2d``.
+_WITH_KERNEL = ("float32", "float16")
+
+open_resize.register()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def resize(
     if plan.sizes == shape and not cropping and all(_is_one(scale) for scale in plan.scales):
         return inputs[0]
     options = replace(options, coordinates=_coordinates(shape, plan, options))
-    if _fits_resize2d(shape, plan, options):
+    if _fits_resize2d(shape, plan, options, inputs.dtype(0)):
         return relax.op.image.resize2d(
             inputs[0],
             ctx.prims(plan.sizes[2:]),
@@ -145,7 +150,7 @@ def _is_one(scale: Number | None) -> bool:
     return scale is None or (isinstance(scale, float) and scale == 1.0)
 
 
-def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> bool:
+def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options, dtype: str) -> bool:
     if len(shape) != 4 or plan.sizes[:2] != shape[:2] or options.antialias:
         return False
     for size, dim, scale in list(zip(plan.sizes, shape, plan.scales, strict=True))[2:]:
@@ -166,8 +171,7 @@ def _fits_resize2d(shape: tuple[Size, ...], plan: Plan, options: Options) -> boo
     if options.coordinates == "align_corners" and 1 in plan.sizes[2:]:
         exact = False  # TVM divides by the size less 1 while it compiles
     if not is_static([*shape[2:], *plan.sizes[2:]]):
-        # TVM 0.27 cannot compile the other ones for symbolic dims (it makes a float an IntImm).
-        exact = options.coordinates == "half_pixel"
+        exact = options.coordinates == "half_pixel" or (exact and dtype in _WITH_KERNEL)
     return options.mode == "linear" and exact and not options.exclude_outside
 
 
