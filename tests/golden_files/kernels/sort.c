@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "megcc_sort.h"
 
-void megcc_sort_e790430ea7(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_sort_d69058f1d7(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end);
 
-void megcc_sort_e790430ea7(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_sort_d69058f1d7(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   float *restrict p1 = (float *)ptr[1];
@@ -15,7 +15,7 @@ void megcc_sort_e790430ea7(void *const *ptr, const int32_t *attr, void *workspac
   for (ptrdiff_t i0 = begin; i0 < end; ++i0) {
     const ptrdiff_t v0 = i0 / 1 * 1 * 7 + i0 % 1;
     const ptrdiff_t v1 = i0 / 1 * 1 * 7 + i0 % 1;
-    megcc_argsort_f32(p0 + v0, 1, (int32_t)(7), 0, t0, t1);
+    megcc_argsort_f32(p0 + v0, 1, (int32_t)(7), 0, t0, t1, NULL);
     for (ptrdiff_t i1 = 0; i1 < 7; ++i1) {
       p1[v1 + i1 * 1] = p0[v0 + t0[i1] * 1];
     }
