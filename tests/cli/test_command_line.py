@@ -197,6 +197,23 @@ def test_an_interrupt_while_compiling(tmp_path: Path, number: signal.Signals) ->
         assert not list(tmp_path.glob(".p.*"))
 
 
+def test_an_interrupt_of_a_text_that_is_run(tmp_path: Path) -> None:
+    """As modules that are loaded make their dataclasses: Python would end by SIGINT."""
+    (tmp_path / "interrupted.py").write_text("""
+import sys
+from tvm_megcc import cli
+
+cli.COMMANDS["kernels"].run = lambda args: exec("raise KeyboardInterrupt", {})
+sys.exit(cli.main(["kernels"]))
+""")
+    ran = subprocess.run(
+        [sys.executable, "-m", "interrupted"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (ran.returncode, ran.stderr) == (
+        1, "tvmc: interrupted; nothing was left half-written\n"
+    )  # fmt: skip
+
+
 def test_progress_says_how_long_it_takes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -85,6 +85,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (Exception, KeyboardInterrupt) as error:
         if interrupts.came or isinstance(error, KeyboardInterrupt):
+            # Python ends by SIGINT, whatever is returned, where one came through the exec of a text
+            # (as modules that are loaded make their dataclasses), until another text is run.
+            exec("", {})
             return _fail("interrupted; nothing was left half-written", verbose=False)
         return _fail(_sentence(error), args.verbose)
     return 0
