@@ -75,15 +75,13 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
 #if OUT == MEGCC_QUANT_REAL
   return megcc_act_f32(v, r->act_a, r->act_b);
 #else
+#if defined(MEGCC_NEAREST)
+  return (MEGCC_CTYPE(Y))MEGCC_NEAREST(v, r->zero, r->low, r->high);
+#else
   // Clamped before the conversion, which is undefined for a number outside i32. The limits of the
   // type are far inside, and a NaN becomes the lower one. They are integers, so the result is the
   // same whether rounding comes before or after clamping.
   const float low = (float)(r->low - r->zero), high = (float)(r->high - r->zero);
-#if defined(MEGCC_NEAREST)
-  v = v > low ? v : low;
-  v = v < high ? v : high;
-  return (MEGCC_CTYPE(Y))(MEGCC_NEAREST(v) + r->zero);
-#else
   v = megcc_roundf(v);
   v = v > low ? v : low;
   v = v < high ? v : high;

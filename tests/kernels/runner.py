@@ -260,6 +260,10 @@ def _excerpt(stderr: str) -> str:
     return "\n".join(lines[:8]) or stderr[:1000] or "no message"
 
 
+#: What weights that are packed are aligned to (megcc_kernel.h).
+_PACKED_BYTES = 8
+
+
 def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 8)
 
@@ -269,7 +273,11 @@ def encode(kernel: KernelFile, case: Case, table: list[str]) -> bytes:
     facts = case.facts
     names = [operand.name for operand in kernel.contract.inputs_of(facts)]
     call = packing.Call(facts, dict(zip(names, case.inputs, strict=True)))
-    inputs = list(packing.apply(kernel.packings(facts), call).values())
+    packings = kernel.packings(facts)
+    given = packing.apply(packings, call)
+    inputs, packed = list(given.values()), {name for name, _ in packings}
+    # Packed weights lie in a package, whose reader asks for so much.
+    aligned = [_PACKED_BYTES if name in packed else 1 for name in given]
     attrs = [a & 0xFFFFFFFF for a in kernel.attrs(facts)]
     arrays = [*inputs, *case.outputs]
     instance = kernel.instance(facts)
@@ -284,7 +292,8 @@ def encode(kernel: KernelFile, case: Case, table: list[str]) -> bytes:
         _padded(struct.pack(f"<{len(attrs)}I", *attrs)),
     ]
     for i, array in enumerate(arrays):
-        parts.append(struct.pack("<2Q", array.nbytes, array.itemsize))
+        least = aligned[i] if i < len(inputs) else 1
+        parts.append(struct.pack("<2Q", array.nbytes, max(array.itemsize, least)))
         if i < len(inputs):
             parts.append(_padded(np.ascontiguousarray(array).tobytes()))
     return b"".join(parts)

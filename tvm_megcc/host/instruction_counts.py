@@ -148,7 +148,7 @@ def read(program: Path, report: Path) -> Counts:
             f"qemu-{name} wrote no counts: it must be one with plugins, as Debian 12's qemu-user"
             " is; qemu-user-static and Debian 13's are not"
         )
-    return _read(report.read_text(encoding="utf-8"), prefix, base)
+    return _read(program, report.read_text(encoding="utf-8"), prefix, base)
 
 
 def _machine(program: Path) -> tuple[str, str, int]:
@@ -162,7 +162,7 @@ def _machine(program: Path) -> tuple[str, str, int]:
     return MACHINES[machine]
 
 
-def _read(report: str, prefix: str, base: int) -> Counts:
+def _read(program: Path, report: str, prefix: str, base: int) -> Counts:
     found = Counts()
     blocks: Counter[int] = Counter()
     maps: list[str] = []
@@ -182,7 +182,7 @@ def _read(report: str, prefix: str, base: int) -> Counts:
         else:
             maps.append(rest)
     if shutil.which(f"{prefix}nm"):
-        symbols = _Symbols(maps, prefix, base)
+        symbols = _Symbols(program, maps, prefix, base)
         by_name: Counter[str] = Counter()
         for address, executed in blocks.items():
             by_name[symbols.name(address)] += executed
@@ -191,10 +191,14 @@ def _read(report: str, prefix: str, base: int) -> Counts:
 
 
 class _Symbols:
-    """Addresses of the guest -> names of functions, by its maps and nm."""
+    """Addresses of the guest -> names of functions, by its maps and nm.
 
-    def __init__(self, maps: Sequence[str], prefix: str, base: int) -> None:
+    The maps of an emulated board are the emulator's own: addresses are those of the firmware.
+    """
+
+    def __init__(self, program: Path, maps: Sequence[str], prefix: str, base: int) -> None:
         self.prefix = prefix
+        self.firmware = str(program) if any("/qemu-system-" in line for line in maps) else ""
         self.maps: list[tuple[int, int, int, str]] = []
         self.tables: dict[str, tuple[list[int], list[str], list[tuple[int, int, int]]]] = {}
         for line in maps:
@@ -203,6 +207,10 @@ class _Symbols:
             self.maps.append((low, high, int(offset, 16), path.strip()))
 
     def name(self, address: int) -> str:
+        if self.firmware:
+            starts, names, _ = self._table(self.firmware)
+            index = bisect.bisect_right(starts, address) - 1
+            return names[index] if index >= 0 else "?"
         for low, high, offset, path in self.maps:
             if low <= address < high:
                 starts, names, segments = self._table(path)

@@ -19,30 +19,34 @@ MEGCC_INLINE size_t megcc_q8_room(size_t length) {
 }
 
 // A run of a line: `before` elements of which the zero point is, `count` from x on, and again the
-// zero point up to `length`; in words, two of each group. Gives the end of the run.
-static uint32_t *megcc_q8_widen(uint32_t *to, const MEGCC_CTYPE(X) * x, size_t before, size_t count,
-                                size_t length, uint32_t minus) {
+// zero point up to `length`; in words, two of each group, `step` from one group to the next. Gives
+// the end of the run.
+static uint32_t *megcc_q8_widen(uint32_t *to, size_t step, const MEGCC_CTYPE(X) * x, size_t before,
+                                size_t count, size_t length, uint32_t minus) {
   const size_t end = before + count;
-  for (size_t k = 0; k < length; k += MEGCC_Q8_GROUP, to += 2) {
-    if (k >= before && k + MEGCC_Q8_GROUP <= end) {
-      const uint32_t word = megcc_dsp_word(x + (k - before));
+  size_t k = 0;
+  if (before == 0) {
+    for (; k + MEGCC_Q8_GROUP <= count; k += MEGCC_Q8_GROUP, to += step) {
+      const uint32_t word = megcc_dsp_word(x + k);
       to[0] = megcc_dsp_even_from(minus, word);
       to[1] = megcc_dsp_odd_from(minus, word);
-    } else {
-      int32_t v[MEGCC_Q8_GROUP];
-      for (size_t l = 0; l < MEGCC_Q8_GROUP; ++l) {
-        const int inside = k + l >= before && k + l < end;
-        v[l] = inside ? x[k + l - before] + (int16_t)(minus & 0xffff) : 0;
-      }
-      to[0] = ((uint32_t)v[0] & 0xffff) | (uint32_t)v[2] << 16;
-      to[1] = ((uint32_t)v[1] & 0xffff) | (uint32_t)v[3] << 16;
     }
+  }
+  for (; k < length; k += MEGCC_Q8_GROUP, to += step) {
+    int32_t v[MEGCC_Q8_GROUP];
+    for (size_t l = 0; l < MEGCC_Q8_GROUP; ++l) {
+      const int inside = k + l >= before && k + l < end;
+      v[l] = inside ? x[k + l - before] + (int16_t)(minus & 0xffff) : 0;
+    }
+    to[0] = ((uint32_t)v[0] & 0xffff) | (uint32_t)v[2] << 16;
+    to[1] = ((uint32_t)v[1] & 0xffff) | (uint32_t)v[3] << 16;
   }
   return to;
 }
 
-// The rows and columns of a product: `lines` lines of `words` words, panels of bytes, and where the
-// first line's first column goes, `ld` elements before the next line's.
+// The rows and columns of a product: one line of `words` words, or two, a group of the second
+// behind each of the first; panels of bytes; and where the first line's first column goes, `ld`
+// elements before the second line's.
 typedef struct {
   const uint32_t *line;
   size_t words;
@@ -54,59 +58,91 @@ typedef struct {
   size_t ld;
 } megcc_q8_product;
 
-// Two lines by two columns, four accumulators: 16 products are 8 smlad, 4 sxtb16 and loads of six
-// words.
+// Four k of two lines by two columns: 16 products are 8 smlad, 4 sxtb16 and 3 loads of two words.
+#define MEGCC_Q8_STEP_TWO()                       \
+  do {                                            \
+    uint32_t a0, a1, b0, b1, first, second, even; \
+    megcc_dsp_two_words(&a, &a0, &a1);            \
+    megcc_dsp_two_words(&a, &b0, &b1);            \
+    megcc_dsp_two_words(&w, &first, &second);     \
+    even = megcc_dsp_even(first);                 \
+    first = megcc_dsp_odd(first);                 \
+    s00 = megcc_dsp_pairs(a0, even, s00);         \
+    s10 = megcc_dsp_pairs(b0, even, s10);         \
+    s00 = megcc_dsp_pairs(a1, first, s00);        \
+    s10 = megcc_dsp_pairs(b1, first, s10);        \
+    even = megcc_dsp_even(second);                \
+    second = megcc_dsp_odd(second);               \
+    s01 = megcc_dsp_pairs(a0, even, s01);         \
+    s11 = megcc_dsp_pairs(b0, even, s11);         \
+    s01 = megcc_dsp_pairs(a1, second, s01);       \
+    s11 = megcc_dsp_pairs(b1, second, s11);       \
+  } while (0)
+
+// Moves a rescaling on to the channels after the next NR.
+MEGCC_INLINE void megcc_q8_next(megcc_rescale *r) {
+  if (SCALES) r->scale += NR;
+  if (OFFSET) r->offset += NR;
+}
+
+// The rescaling of a product's first channel.
+MEGCC_INLINE megcc_rescale megcc_q8_first(const megcc_q8_product *p) {
+  megcc_rescale r = *p->rescale;
+  if (SCALES) r.scale += p->channel;
+  if (OFFSET) r.offset += p->channel;
+  return r;
+}
+
+// Two lines by two columns, four accumulators.
 MEGCC_HOT static void megcc_q8_two(const megcc_q8_product *given) {
   const megcc_q8_product copy = *given, *p = &copy;  // which no store to Y changes
-  const megcc_rescale rescale = *p->rescale;
-  const int8_t *w = p->panels;
-  for (int32_t c = 0; c < p->columns; c += NR) {
-    const uint32_t *a = p->line, *b = p->line + p->words, *end = b;
-    const int32_t other = c + 1 < p->columns ? c + 1 : c;
-    uint32_t s00 = (uint32_t)p->bias[c], s01 = (uint32_t)p->bias[other], s10 = s00, s11 = s01;
-    for (; a < end; a += 2, b += 2, w += 8) {
-      const uint32_t a0 = a[0], a1 = a[1], b0 = b[0], b1 = b[1];
-      const uint32_t first = megcc_dsp_word(w), second = megcc_dsp_word(w + 4);
-      uint32_t even = megcc_dsp_even(first), odd = megcc_dsp_odd(first);
-      s00 = megcc_dsp_pairs(a0, even, s00);
-      s10 = megcc_dsp_pairs(b0, even, s10);
-      s00 = megcc_dsp_pairs(a1, odd, s00);
-      s10 = megcc_dsp_pairs(b1, odd, s10);
-      even = megcc_dsp_even(second), odd = megcc_dsp_odd(second);
-      s01 = megcc_dsp_pairs(a0, even, s01);
-      s11 = megcc_dsp_pairs(b0, even, s11);
-      s01 = megcc_dsp_pairs(a1, odd, s01);
-      s11 = megcc_dsp_pairs(b1, odd, s11);
+  megcc_rescale rescale = megcc_q8_first(p);
+  const uint32_t *w = (const uint32_t *)(const void *)p->panels;
+  const int32_t *bias = p->bias;
+  MEGCC_CTYPE(Y) *to = p->dst;
+  for (int32_t left = p->columns; left > 0; left -= NR) {
+    const uint32_t *a = p->line;
+    uint32_t s00 = (uint32_t)bias[0], s01 = left > 1 ? (uint32_t)bias[1] : 0, s10 = s00, s11 = s01;
+    size_t n = p->words;
+    for (; n >= 4; n -= 4) {
+      MEGCC_Q8_STEP_TWO();
+      MEGCC_Q8_STEP_TWO();
     }
-    MEGCC_CTYPE(Y) *to = p->dst + c;
-    const int32_t channel = p->channel + c;
-    to[0] = megcc_rescaled(&rescale, (int32_t)s00, channel);
-    to[p->ld] = megcc_rescaled(&rescale, (int32_t)s10, channel);
-    if (other == c) continue;
-    to[1] = megcc_rescaled(&rescale, (int32_t)s01, channel + 1);
-    to[p->ld + 1] = megcc_rescaled(&rescale, (int32_t)s11, channel + 1);
+    if (n > 0) MEGCC_Q8_STEP_TWO();
+    to[0] = megcc_rescaled(&rescale, (int32_t)s00, 0);
+    to[p->ld] = megcc_rescaled(&rescale, (int32_t)s10, 0);
+    if (left == 1) return;
+    to[1] = megcc_rescaled(&rescale, (int32_t)s01, 1);
+    to[p->ld + 1] = megcc_rescaled(&rescale, (int32_t)s11, 1);
+    to += NR, bias += NR;
+    megcc_q8_next(&rescale);
   }
 }
 
 // One line by two columns.
 MEGCC_HOT static void megcc_q8_one(const megcc_q8_product *given) {
   const megcc_q8_product copy = *given, *p = &copy;
-  const megcc_rescale rescale = *p->rescale;
-  const int8_t *w = p->panels;
-  for (int32_t c = 0; c < p->columns; c += NR) {
+  megcc_rescale rescale = megcc_q8_first(p);
+  const uint32_t *w = (const uint32_t *)(const void *)p->panels;
+  const int32_t *bias = p->bias;
+  MEGCC_CTYPE(Y) *to = p->dst;
+  for (int32_t left = p->columns; left > 0; left -= NR) {
     const uint32_t *a = p->line, *end = a + p->words;
-    const int32_t other = c + 1 < p->columns ? c + 1 : c;
-    uint32_t s0 = (uint32_t)p->bias[c], s1 = (uint32_t)p->bias[other];
-    for (; a < end; a += 2, w += 8) {
-      const uint32_t a0 = a[0], a1 = a[1];
-      const uint32_t first = megcc_dsp_word(w), second = megcc_dsp_word(w + 4);
+    uint32_t s0 = (uint32_t)bias[0], s1 = left > 1 ? (uint32_t)bias[1] : 0;
+    while (a < end) {
+      uint32_t a0, a1, first, second;
+      megcc_dsp_two_words(&a, &a0, &a1);
+      megcc_dsp_two_words(&w, &first, &second);
       s0 = megcc_dsp_pairs(a0, megcc_dsp_even(first), s0);
       s1 = megcc_dsp_pairs(a0, megcc_dsp_even(second), s1);
       s0 = megcc_dsp_pairs(a1, megcc_dsp_odd(first), s0);
       s1 = megcc_dsp_pairs(a1, megcc_dsp_odd(second), s1);
     }
-    p->dst[c] = megcc_rescaled(&rescale, (int32_t)s0, p->channel + c);
-    if (other != c) p->dst[c + 1] = megcc_rescaled(&rescale, (int32_t)s1, p->channel + c + 1);
+    to[0] = megcc_rescaled(&rescale, (int32_t)s0, 0);
+    if (left == 1) return;
+    to[1] = megcc_rescaled(&rescale, (int32_t)s1, 1);
+    to += NR, bias += NR;
+    megcc_q8_next(&rescale);
   }
 }
 

@@ -10,13 +10,28 @@
 #include "megcc_kernel.h"
 
 // The floating-point unit of a Cortex-M4 converts as it rounds, which it has no instruction for.
+// Numbers outside i32 become its limits, and NaN 0; so do sums with the zero point, which are
+// limited to 8 bits by one instruction where the limits are the type's.
 #if defined(__ARM_FP) && (__ARM_FP & 4)
-MEGCC_INLINE int32_t megcc_dsp_nearest(float v) {
+MEGCC_INLINE int32_t megcc_dsp_nearest(float v, int32_t zero, int32_t low, int32_t high,
+                                       int is_unsigned) {
   int32_t i;
-  __asm__("vcvtr.s32.f32 %0, %1" : "=t"(i) : "t"(v));
-  return i;
+  __asm__("vcvtr.s32.f32 %0, %1" : "=t"(v) : "t"(v));
+  __asm__("vmov %0, %1" : "=r"(i) : "t"(v));
+  __asm__("qadd %0, %1, %2" : "=r"(i) : "r"(i), "r"(zero));
+  if (high - low == 255) {
+    if (is_unsigned) {
+      __asm__("usat %0, #8, %1" : "=r"(i) : "r"(i));
+    } else {
+      __asm__("ssat %0, #8, %1" : "=r"(i) : "r"(i));
+    }
+    return i;
+  }
+  i = i > low ? i : low;
+  return i < high ? i : high;
 }
-#define MEGCC_NEAREST megcc_dsp_nearest
+#define MEGCC_NEAREST(v, zero, low, high) \
+  megcc_dsp_nearest(v, zero, low, high, MEGCC_IS_UNSIGNED(Y))
 #endif
 
 #include "megcc_requant.h"
@@ -29,6 +44,12 @@ MEGCC_INLINE int32_t megcc_dsp_nearest(float v) {
 MEGCC_INLINE uint32_t megcc_dsp_word(const void *p) {
   const struct __attribute__((packed, may_alias)) { uint32_t word; } *from = p;
   return from->word;
+}
+
+// Two words at a multiple of 4, as packed weights and workspaces are: ldrd faults elsewhere.
+MEGCC_INLINE void megcc_dsp_two_words(const uint32_t **p, uint32_t *first, uint32_t *second) {
+  const uint32_t(*from)[2] = (const uint32_t(*)[2]) * p;
+  __asm__("ldrd %0, %1, [%2], #8" : "=&r"(*first), "=&r"(*second), "+r"(*p) : "m"(*from));
 }
 
 // Bytes 0 and 2 (even), 1 and 3 (odd) of a word as signed 16 bits.

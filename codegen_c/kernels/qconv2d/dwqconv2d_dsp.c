@@ -20,32 +20,125 @@ typedef struct {
   const int8_t *w;
   ptrdiff_t x_row, x_col, w_row, channels;  // elements from tap to tap
   int32_t rows, columns;                    // of the part of the window that lies in the image
+  int32_t touching;                         // its columns, if they touch
   uint32_t minus;
 } megcc_part;
 
-MEGCC_INLINE void megcc_four(const megcc_part *p, ptrdiff_t c, const int32_t *bias,
-                             const megcc_rescale *rescale, MEGCC_CTYPE(Y) * dst) {
-  uint32_t s0 = (uint32_t)bias[c], s1 = (uint32_t)bias[c + 1];
-  uint32_t s2 = (uint32_t)bias[c + 2], s3 = (uint32_t)bias[c + 3];
-  const MEGCC_CTYPE(X) *x_row = p->x + c;
-  const int8_t *w_row = p->w + c;
-  for (int32_t i = p->rows; i > 0; --i, x_row += p->x_row, w_row += p->w_row) {
-    const MEGCC_CTYPE(X) *x = x_row;
-    const int8_t *w = w_row;
-    for (int32_t j = p->columns; j > 0; --j, x += p->x_col, w += p->channels) {
-      const uint32_t data = megcc_dsp_word(x), tap = megcc_dsp_word(w);
-      const uint32_t x_even = megcc_dsp_even_from(p->minus, data), w_even = megcc_dsp_even(tap);
-      const uint32_t x_odd = megcc_dsp_odd_from(p->minus, data), w_odd = megcc_dsp_odd(tap);
-      s0 = megcc_dsp_low(x_even, w_even, s0);
-      s1 = megcc_dsp_low(x_odd, w_odd, s1);
-      s2 = megcc_dsp_high(x_even, w_even, s2);
-      s3 = megcc_dsp_high(x_odd, w_odd, s3);
+typedef struct {
+  uint32_t s[CHANNELS];
+} megcc_sums;
+
+// The sums with the products of four channels of a tap.
+MEGCC_INLINE megcc_sums megcc_tap(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,
+                                  uint32_t minus) {
+  const uint32_t data = megcc_dsp_word(x), tap = megcc_dsp_word(w);
+  const uint32_t x_even = megcc_dsp_even_from(minus, data), w_even = megcc_dsp_even(tap);
+  const uint32_t x_odd = megcc_dsp_odd_from(minus, data), w_odd = megcc_dsp_odd(tap);
+  v.s[0] = megcc_dsp_low(x_even, w_even, v.s[0]);
+  v.s[1] = megcc_dsp_low(x_odd, w_odd, v.s[1]);
+  v.s[2] = megcc_dsp_high(x_even, w_even, v.s[2]);
+  v.s[3] = megcc_dsp_high(x_odd, w_odd, v.s[3]);
+  return v;
+}
+
+// The instruction that widens data onto minus the zero point.
+#define MEGCC_XTAB(X) MEGCC_CAT(MEGCC_XTAB_, X)
+#define MEGCC_XTAB_i8 "sxtab16"
+#define MEGCC_XTAB_u8 "uxtab16"
+// One tap: data at x + `at`, weights at w + `at`.
+#define MEGCC_NINE_TAP(at) \
+  "ldr %[d], [%[x]" at "]\n\t"                             \
+  "ldr %[t], [%[w]" at "]\n\t" MEGCC_XTAB(X)              \
+  " %[e], %[minus], %[d]\n\t" MEGCC_XTAB(X)              \
+  " %[d], %[minus], %[d], ror #8\n\t"                     \
+  "sxtb16 %[f], %[t]\n\t"                                 \
+  "sxtb16 %[t], %[t], ror #8\n\t"                         \
+  "smlabb %[s0], %[e], %[f], %[s0]\n\t"                   \
+  "smlabb %[s1], %[d], %[t], %[s1]\n\t"                   \
+  "smlatt %[s2], %[e], %[f], %[s2]\n\t"                   \
+  "smlatt %[s3], %[d], %[t], %[s3]\n\t"
+#define MEGCC_NINE_TWO MEGCC_NINE_TAP("") MEGCC_NINE_TAP(", %[c]")
+#define MEGCC_NINE_THREE MEGCC_NINE_TWO MEGCC_NINE_TAP(", %[c], lsl #1")
+#define MEGCC_NINE_NEXT              \
+  "add %[x], %[x], %[row]\n\t"       \
+  "add %[w], %[w], %[c], lsl #1\n\t" \
+  "add %[w], %[w], %[c]\n\t"
+
+// Taps of four channels that touch along a row: the compiler would keep half of this in memory.
+// `c`: channels, which are the bytes from tap to tap.
+//
+//   d e   data of a tap: channels 1 and 3, 0 and 2
+//   t f   its weights, likewise
+//   s0 s1 s2 s3   sums of the channels
+#define MEGCC_NINE(name, text)                                                                 \
+  MEGCC_INLINE megcc_sums name(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,        \
+                               ptrdiff_t c, ptrdiff_t row, uint32_t minus) {                   \
+    uint32_t d, e, t, f;                                                                       \
+    __asm__(text                                                                               \
+            : [s0] "+r"(v.s[0]), [s1] "+r"(v.s[1]), [s2] "+r"(v.s[2]), [s3] "+r"(v.s[3]),      \
+              [x] "+r"(x), [w] "+r"(w), [d] "=&r"(d), [e] "=&r"(e), [t] "=&r"(t), [f] "=&r"(f) \
+            : [c] "r"(c), [row] "r"(row), [minus] "r"(minus)                                   \
+            : "memory");                                                                       \
+    return v;                                                                                  \
+  }
+MEGCC_NINE(megcc_two, MEGCC_NINE_TWO)
+MEGCC_NINE(megcc_three, MEGCC_NINE_THREE)
+MEGCC_NINE(megcc_nine,
+           MEGCC_NINE_THREE MEGCC_NINE_NEXT MEGCC_NINE_THREE MEGCC_NINE_NEXT MEGCC_NINE_THREE)
+
+// The same for any number of taps, `n` > 0, in a loop.
+MEGCC_INLINE megcc_sums megcc_touching(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,
+                                       ptrdiff_t c, int32_t n, uint32_t minus) {
+  uint32_t d, e, t, f;
+  __asm__("1:\n\t" MEGCC_NINE_TAP("")
+          "add %[x], %[x], %[c]\n\t"
+          "add %[w], %[w], %[c]\n\t"
+          "subs %[n], %[n], #1\n\t"
+          "bne 1b"
+          : [s0] "+r"(v.s[0]), [s1] "+r"(v.s[1]), [s2] "+r"(v.s[2]), [s3] "+r"(v.s[3]),
+            [x] "+r"(x), [w] "+r"(w), [n] "+r"(n), [d] "=&r"(d), [e] "=&r"(e), [t] "=&r"(t),
+            [f] "=&r"(f)
+          : [c] "r"(c), [minus] "r"(minus)
+          : "cc", "memory");
+  return v;
+}
+
+// The products of all taps of four channels.
+MEGCC_INLINE megcc_sums megcc_window_sums(const megcc_part *p, megcc_sums v,
+                                          const MEGCC_CTYPE(X) * x, const int8_t *w) {
+  const ptrdiff_t channels = p->channels, row = p->x_row;
+  for (int32_t i = p->rows; i > 0; --i, x += row, w += p->w_row) {
+    if (p->touching == 3) {
+      v = megcc_three(v, x, w, channels, row, p->minus);
+    } else if (p->touching == 2) {
+      v = megcc_two(v, x, w, channels, row, p->minus);
+    } else if (p->touching > 0) {
+      v = megcc_touching(v, x, w, channels, p->touching, p->minus);
+    } else {
+      for (int32_t j = 0; j < p->columns; ++j) {
+        v = megcc_tap(v, x + j * p->x_col, w + j * channels, p->minus);
+      }
     }
   }
-  dst[c] = megcc_rescaled(rescale, (int32_t)s0, (int32_t)c);
-  dst[c + 1] = megcc_rescaled(rescale, (int32_t)s1, (int32_t)c + 1);
-  dst[c + 2] = megcc_rescaled(rescale, (int32_t)s2, (int32_t)c + 2);
-  dst[c + 3] = megcc_rescaled(rescale, (int32_t)s3, (int32_t)c + 3);
+  return v;
+}
+
+// Four channels at a time, from channel c to the last four; `nine`: of a window that is 3x3.
+MEGCC_INLINE void megcc_fours(const megcc_part *p, const int32_t *bias, megcc_rescale rescale,
+                              MEGCC_CTYPE(Y) * dst, int nine) {
+  const MEGCC_CTYPE(X) *x = p->x;
+  const int8_t *w = p->w;
+  for (ptrdiff_t left = p->channels; left > 0;) {
+    megcc_sums v;
+    for (int k = 0; k < CHANNELS; ++k) v.s[k] = (uint32_t)bias[k];
+    v = nine ? megcc_nine(v, x, w, p->channels, p->x_row, p->minus) : megcc_window_sums(p, v, x, w);
+    for (int k = 0; k < CHANNELS; ++k) dst[k] = megcc_rescaled(&rescale, (int32_t)v.s[k], k);
+    left -= CHANNELS;
+    const ptrdiff_t next = left < CHANNELS ? left : CHANNELS;  // the last four end with the last
+    x += next, w += next, bias += next, dst += next;
+    if (SCALES) rescale.scale += next;
+    if (OFFSET) rescale.offset += next;
+  }
 }
 
 // One channel, where there are fewer than four; the lower half of `minus` is minus the zero point.
@@ -63,13 +156,15 @@ MEGCC_INLINE uint32_t megcc_single(const megcc_part *p, ptrdiff_t c, int32_t bia
 MEGCC_HOT static void megcc_pixel(const megcc_part *given, const int32_t *bias,
                                   const megcc_rescale *how, MEGCC_CTYPE(Y) * dst) {
   const megcc_part copy = *given, *p = &copy;  // which no store to Y changes
-  const megcc_rescale own = *how, *rescale = &own;
-  const ptrdiff_t last = p->channels - CHANNELS;
-  for (ptrdiff_t c = 0; last >= 0 && c < p->channels; c += CHANNELS) {
-    megcc_four(p, c < last ? c : last, bias, rescale, dst);
-  }
-  for (ptrdiff_t c = 0; last < 0 && c < p->channels; ++c) {
-    dst[c] = megcc_rescaled(rescale, (int32_t)megcc_single(p, c, bias[c]), (int32_t)c);
+  const megcc_rescale rescale = *how;
+  if (p->channels < CHANNELS) {
+    for (int32_t c = 0; c < p->channels; ++c) {
+      dst[c] = megcc_rescaled(&rescale, (int32_t)megcc_single(p, c, bias[c]), c);
+    }
+  } else if (p->rows == 3 && p->touching == 3 && p->w_row == 3 * p->channels) {
+    megcc_fours(p, bias, rescale, dst, 1);
+  } else {
+    megcc_fours(p, bias, rescale, dst, 0);
   }
 }
 
@@ -85,17 +180,21 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   p.x_row = (ptrdiff_t)attr[QCONV2D_DH] * w * c;
   p.x_col = (ptrdiff_t)attr[QCONV2D_DW] * c;
   p.w_row = (ptrdiff_t)kw * c;
+  const int is_column = kw == 1 && p.x_row == c;  // of an image that has no other
+  if (is_column) p.x_col = c;
   p.minus = megcc_dsp_minus(ZERO ? point[0] : attr[QCONV2D_X_ZERO]);
   for (int32_t row = begin; row < end; ++row) {
     const MEGCC_CTYPE(X) *image =
         (const MEGCC_CTYPE(X) *)ptr[0] + (ptrdiff_t)(row / oh) * h * w * c;
     const megcc_window_t v = megcc_window(row % oh, attr[QCONV2D_KH], attr[QCONV2D_SH],
                                           attr[QCONV2D_DH], h, attr[QCONV2D_PT], attr[QCONV2D_PB]);
-    p.rows = v.end - v.begin;
     for (int32_t col = 0; col < ow; ++col) {
       const megcc_window_t u = megcc_window(col, kw, attr[QCONV2D_SW], attr[QCONV2D_DW], w,
                                             attr[QCONV2D_PL], attr[QCONV2D_PR]);
+      p.rows = v.end - v.begin;
       p.columns = u.end - u.begin;
+      if (is_column) p.columns = p.rows, p.rows = 1;
+      p.touching = p.x_col == c ? p.columns : 0;
       p.x =
           image + ((ptrdiff_t)v.origin * w + u.origin) * c + v.begin * p.x_row + u.begin * p.x_col;
       p.w = (const int8_t *)ptr[1] + v.begin * p.w_row + (ptrdiff_t)u.begin * c;

@@ -27,9 +27,10 @@ typedef struct {
   uint32_t minus;
 } megcc_windows;
 
-// The line of the window of output pixel `at`, of the channels of a group. Gives its end.
+// The line of the window of output pixel `at`, of the channels of a group; `step` as of
+// megcc_q8_widen. Gives its end.
 static uint32_t *megcc_line(const megcc_windows *v, const int32_t *attr, int32_t at, int32_t group,
-                            uint32_t *to) {
+                            uint32_t *to, size_t step) {
   const int32_t oh = attr[QCONV2D_OH], ow = attr[QCONV2D_OW], py = at / ow;
   const int32_t left = (at - py * ow) * attr[QCONV2D_SW] - attr[QCONV2D_PL];
   const MEGCC_CTYPE(X) *image = v->x + (ptrdiff_t)(py / oh) * v->h * v->w * v->ic + group * v->icg;
@@ -42,8 +43,8 @@ static uint32_t *megcc_line(const megcc_windows *v, const int32_t *attr, int32_t
       const int32_t begin = first < v->across ? first : v->across;
       const int32_t end = room < begin ? begin : room < v->across ? room : v->across;
       const ptrdiff_t place = (ptrdiff_t)row * v->w + col + begin;
-      to = megcc_q8_widen(to, begin < end ? image + place * v->ic : image, (size_t)begin * icg,
-                          (size_t)(end - begin) * icg, length, v->minus);
+      to = megcc_q8_widen(to, step, begin < end ? image + place * v->ic : image,
+                          (size_t)begin * icg, (size_t)(end - begin) * icg, length, v->minus);
     }
   }
   return to;
@@ -73,13 +74,14 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     const int both = at + 1 < end * ow;
     p.panels = ptr[1];
     for (int32_t g = 0; g < groups; ++g) {
-      uint32_t *next = megcc_line(&v, attr, at, g, workspace);
-      p.words = (size_t)(next - p.line);
+      const size_t step = both ? 4 : 2;  // a line of each pixel, a group of each in turn
+      const uint32_t *next = megcc_line(&v, attr, at, g, workspace, step);
+      p.words = (size_t)(next - p.line) / (step / 2);
       p.channel = g * ocg;
       p.bias = bias + p.channel;
       p.dst = y + (ptrdiff_t)at * oc + p.channel;
       if (both) {
-        megcc_line(&v, attr, at + 1, g, next);
+        megcc_line(&v, attr, at + 1, g, (uint32_t *)workspace + 2, step);
         megcc_q8_two(&p);
       } else {
         megcc_q8_one(&p);

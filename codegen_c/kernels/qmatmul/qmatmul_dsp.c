@@ -34,11 +34,11 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   p.ld = (size_t)n;
   for (int32_t row = begin; row < end; row += 2) {
     const int32_t rows = end - row < 2 ? 1 : 2;
-    uint32_t *next = workspace;
-    for (int32_t r = row; r < row + rows; ++r) {
+    uint32_t *line = workspace;
+    for (int32_t r = row; r < row + rows; ++r, line += 2) {
       const ptrdiff_t at =
           (ptrdiff_t)(r / m) * attr[QMATMUL_LHS_STRIDE] + (ptrdiff_t)(r % m) * (ptrdiff_t)k;
-      next = megcc_q8_widen(next, lhs + at, 0, k, room, minus);
+      megcc_q8_widen(line, 2 * (size_t)rows, lhs + at, 0, k, room, minus);
     }
     p.dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + (ptrdiff_t)row * n;
     if (rows == 2) {
