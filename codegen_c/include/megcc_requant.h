@@ -13,6 +13,14 @@
 #include "megcc_dtype.h"
 #include "megcc_quant_codes.h"
 
+// Machines whose floats are functions of the compiler's library.
+#if (defined(__arm__) && !defined(__ARM_FP)) || (defined(__riscv) && !defined(__riscv_flen))
+#include "megcc_requant_integer.h"
+#define MEGCC_REQUANT_INTEGER 1
+#else
+#define MEGCC_REQUANT_INTEGER 0
+#endif
+
 #ifndef OUT
 #define OUT MEGCC_QUANT_STORED
 #endif
@@ -66,6 +74,12 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
 #if OUT == MEGCC_QUANT_SUMS
   (void)r, (void)c;
   return sum;
+#elif OUT == MEGCC_QUANT_STORED && MEGCC_REQUANT_INTEGER && !OFFSET
+  const union {
+    float f;
+    uint32_t bits;
+  } scale = {r->scale[SCALES ? c : 0]};
+  return (MEGCC_CTYPE(Y))megcc_requant_integer(sum, scale.bits, r->zero, r->low, r->high);
 #else
   float v = (float)sum * r->scale[SCALES ? c : 0];
   if (OFFSET) {

@@ -114,7 +114,7 @@ TARGETS = (
     # The instructions of a Cortex-M's DSP extension are those of every Armv7-A, in Thumb-2, too.
     Target("cortexm", _every_feature("cortexm"), ROWS["armv7"].compiler,
            ("-O2", "-static", "-mthumb", "-march=armv7-a+fp", "-mfloat-abi=hard"),
-           (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, own=True),
+           (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, portable=0, own=True),
 )  # fmt: skip
 _SMALL = tuple(
     Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)
@@ -134,9 +134,17 @@ def _ordered(feature: str) -> tuple[Target, ...]:
     )
 
 
+# Floats are functions, as on a Cortex-M3: sums become bytes again in integers.
+_SOFT = Target(
+    "soft_floats", "cortexm", "arm-linux-gnueabi-gcc",
+    ("-O2", "-static", "-mthumb", "-march=armv7-a", "-mfloat-abi=soft"), (ROWS["armv7"].qemu,),
+    "gcc-arm-linux-gnueabi libc6-dev-armel-cross qemu-user", portable=3, own=True,
+)  # fmt: skip
+
 #: Targets for the kernels that ask for a macro, by the macro.
 FORMS = {
     "MEGCC_SMALL": _SMALL,
+    "MEGCC_REQUANT_INTEGER": (_SOFT,),
     "MEGCC_IN_ORDER": _ordered("inorder"),
     "MEGCC_A53": _ordered("a53"),
 }
@@ -151,7 +159,7 @@ def asks_for(kernel: KernelFile, macro: str) -> bool:
 
 def is_run(kernel: KernelFile, target: Target) -> bool:
     """Whether a target is to run a kernel: portable ones have targets enough."""
-    return kernel.runs_on(target.arch) and not (target.own and "portable" in kernel.archs)
+    return kernel.runs_on(target.arch) and (target.portable > 0 or "portable" not in kernel.archs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,43 @@
 #define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
+#include "megcc_unroll.h"
 
+#if defined(__arm__) && !defined(__ARM_NEON)
+// Two rows by two columns of the tile: as many sums as such machines have registers for.
+MEGCC_INLINE void megcc_qgemm_pairs(const megcc_qgemm_t *g, const uint8_t *const *a,
+                                    const int8_t *b, const int32_t *bias, megcc_q8s *first,
+                                    megcc_q8s *second, int32_t next) {
+  for (int32_t l = 0; l < MEGCC_QGEMM_PANEL; l += 2) {
+    uint32_t s00 = (uint32_t)bias[l], s01 = (uint32_t)bias[l + 1], s10 = s00, s11 = s01;
+    const int8_t *w = b + l;
+    const uint8_t *const *at = a;
+    for (size_t s = 0; s < g->segments; ++s, at += g->a_stride) {
+      const MEGCC_CTYPE(X) *x0 = (const MEGCC_CTYPE(X) *)(at[0] + g->a_skip);
+      const MEGCC_CTYPE(X) *x1 = (const MEGCC_CTYPE(X) *)(at[next] + g->a_skip);
+      MEGCC_UNROLL(4)
+      for (const MEGCC_CTYPE(X) *end = x0 + g->groups; x0 < end; w += MEGCC_QGEMM_PANEL) {
+        const int32_t v0 = *x0++, v1 = *x1++, w0 = w[0], w1 = w[1];
+        s00 += (uint32_t)(v0 * w0);
+        s01 += (uint32_t)(v0 * w1);
+        s10 += (uint32_t)(v1 * w0);
+        s11 += (uint32_t)(v1 * w1);
+      }
+    }
+    first->v[l] = (int32_t)s00, first->v[l + 1] = (int32_t)s01;
+    second->v[l] = (int32_t)s10, second->v[l + 1] = (int32_t)s11;
+  }
+}
+
+MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
+                                   const int32_t *bias, megcc_q8s *sums, int rows) {
+  megcc_q8s unused;
+  for (int r = 0; r < rows; r += 2) {
+    const int both = r + 1 < rows;
+    megcc_qgemm_pairs(g, a + r, b, bias, sums + r, both ? sums + r + 1 : &unused, both);
+  }
+}
+#else
 MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
                                    const int32_t *bias, megcc_q8s *sums, int rows) {
   // Unsigned, because the sum of a bias wraps that a zero point was added to.
@@ -42,5 +78,6 @@ MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const 
     sums[3].v[l] = (int32_t)s3[l];
   }
 }
+#endif
 
 #endif  // MEGCC_QGEMM_C_H
