@@ -8,9 +8,9 @@
 //   begin,end  half-open range of the kernel's own parallel dimension; calls on disjoint ranges
 //              write disjoint outputs and may run at the same time (each with its own workspace)
 //
-// Tensors are dense and row-major; data pointers have at least the alignment of their element, those
-// of weights that the kernel's header says `pack` of at least 8 bytes, as weights in a package have.
-// A kernel does not allocate, keep state, call libc, or read outside its tensors.
+// Tensors are dense and row-major; data pointers have at least the alignment of their element,
+// those of weights that the kernel's header says `pack` of at least 8 bytes, as weights in a
+// package have. A kernel does not allocate, keep state, call libc, or read outside its tensors.
 #ifndef MEGCC_KERNEL_H
 #define MEGCC_KERNEL_H
 

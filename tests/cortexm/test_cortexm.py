@@ -92,17 +92,26 @@ def test_floats_on_every_board(cpu: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(got.outputs["output"], wanted["output"], rtol=1e-4, atol=1e-6)
 
 
+#: Instructions of one inference, with 2 % above what was counted.
+MOST_OF_KEYWORDS = {
+    "cortex-m3": 15.7e6, "cortex-m4": 5.23e6, "cortex-m7": 5.24e6, "cortex-m33": 5.2e6,
+    "cortex-m55": 5.1e6,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("cpu", board.CPUS)
 def test_keywords_on_every_board(shared: Path, cpu: str, tmp_path: Path) -> None:
-    """2.66 M multiply-adds; by kernels in plain C they take 15.1 M instructions."""
+    """2.66 M multiply-adds; with floats by functions they take 37 M instructions on a Cortex-M3."""
     model = corpus.load(shared / "models")["mlptiny_kws_int8"]
     case = model.cases[0]
     sizes = " ".join(f"{name}:{list(shape)}" for name, shape in case.shapes.items())
     package = compiled(model.path, tmp_path, "--mcpu", cpu, "--input-shapes", sizes)
     got = board.run(package, cpu, case.inputs())
     assert all(found.ok for found in corpus.compare(got.outputs, case))
-    if cpu == "cortex-m4":
-        assert got.counts.totals["instructions"] < 7.5e6
+    assert got.counts.totals["instructions"] < MOST_OF_KEYWORDS[cpu]
+    assert "megcc_requant_exact" not in got.counts.functions
+    dsp = cpu != "cortex-m3"
+    assert ("megcc_q8_two" if dsp else "megcc_qgemm_panel") in got.counts.functions
 
 
 def architecture(item: Path) -> str:

@@ -114,7 +114,8 @@ TARGETS = (
     # The instructions of a Cortex-M's DSP extension are those of every Armv7-A, in Thumb-2, too.
     Target("cortexm", _every_feature("cortexm"), ROWS["armv7"].compiler,
            ("-O2", "-static", "-mthumb", "-march=armv7-a+fp", "-mfloat-abi=hard"),
-           (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, portable=0, own=True),
+           (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, portable=0,
+           own=True),
 )  # fmt: skip
 _SMALL = tuple(
     Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)

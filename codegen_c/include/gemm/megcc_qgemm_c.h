@@ -18,14 +18,14 @@
 // Two rows by two columns of the tile: as many sums as such machines have registers for.
 MEGCC_INLINE void megcc_qgemm_pairs(const megcc_qgemm_t *g, const uint8_t *const *a,
                                     const int8_t *b, const int32_t *bias, megcc_q8s *first,
-                                    megcc_q8s *second, int32_t next) {
+                                    megcc_q8s *second) {
   for (int32_t l = 0; l < MEGCC_QGEMM_PANEL; l += 2) {
     uint32_t s00 = (uint32_t)bias[l], s01 = (uint32_t)bias[l + 1], s10 = s00, s11 = s01;
     const int8_t *w = b + l;
     const uint8_t *const *at = a;
     for (size_t s = 0; s < g->segments; ++s, at += g->a_stride) {
       const MEGCC_CTYPE(X) *x0 = (const MEGCC_CTYPE(X) *)(at[0] + g->a_skip);
-      const MEGCC_CTYPE(X) *x1 = (const MEGCC_CTYPE(X) *)(at[next] + g->a_skip);
+      const MEGCC_CTYPE(X) *x1 = (const MEGCC_CTYPE(X) *)(at[1] + g->a_skip);
       MEGCC_UNROLL(4)
       for (const MEGCC_CTYPE(X) *end = x0 + g->groups; x0 < end; w += MEGCC_QGEMM_PANEL) {
         const int32_t v0 = *x0++, v1 = *x1++, w0 = w[0], w1 = w[1];
@@ -40,13 +40,38 @@ MEGCC_INLINE void megcc_qgemm_pairs(const megcc_qgemm_t *g, const uint8_t *const
   }
 }
 
+// One row by four columns.
+MEGCC_INLINE void megcc_qgemm_row(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
+                                  const int32_t *bias, megcc_q8s *sums) {
+  for (int32_t l = 0; l < MEGCC_QGEMM_PANEL; l += 4) {
+    uint32_t s0 = (uint32_t)bias[l], s1 = (uint32_t)bias[l + 1];
+    uint32_t s2 = (uint32_t)bias[l + 2], s3 = (uint32_t)bias[l + 3];
+    const int8_t *w = b + l;
+    const uint8_t *const *at = a;
+    for (size_t s = 0; s < g->segments; ++s, at += g->a_stride) {
+      const MEGCC_CTYPE(X) *x = (const MEGCC_CTYPE(X) *)(at[0] + g->a_skip);
+      MEGCC_UNROLL(4)
+      for (const MEGCC_CTYPE(X) *end = x + g->groups; x < end; w += MEGCC_QGEMM_PANEL) {
+        const int32_t v = *x++;
+        s0 += (uint32_t)(v * w[0]);
+        s1 += (uint32_t)(v * w[1]);
+        s2 += (uint32_t)(v * w[2]);
+        s3 += (uint32_t)(v * w[3]);
+      }
+    }
+    sums->v[l] = (int32_t)s0, sums->v[l + 1] = (int32_t)s1;
+    sums->v[l + 2] = (int32_t)s2, sums->v[l + 3] = (int32_t)s3;
+  }
+}
+
 MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
                                    const int32_t *bias, megcc_q8s *sums, int rows) {
-  megcc_q8s unused;
-  for (int r = 0; r < rows; r += 2) {
-    const int both = r + 1 < rows;
-    megcc_qgemm_pairs(g, a + r, b, bias, sums + r, both ? sums + r + 1 : &unused, both);
+  if (rows == 1) {
+    megcc_qgemm_row(g, a, b, bias, sums);
+    return;
   }
+  megcc_qgemm_pairs(g, a, b, bias, sums, sums + 1);
+  megcc_qgemm_pairs(g, a + 2, b, bias, sums + 2, sums + 3);
 }
 #else
 MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
