@@ -197,6 +197,7 @@ void megcc_place_blocks(megcc_context_t *c, uint32_t first) {
   const megcc_model_t *m = &s->view;
   uint8_t *arena = s->arena_capacity >= s->arena_bytes ? s->arena : NULL;
   uint32_t b;
+  s->settled = 0;
   // Where nothing is stored kernels still get no null.
   if (s->arena_bytes == 0) arena = (uint8_t *)c;
   for (b = first; b < m->count[MEGCC_S_BLOCKS]; ++b) {
@@ -227,7 +228,6 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   const struct megcc_shaped *s = c->shaped;
   const megcc_model_t *m = &s->view;
   uint32_t i;
-  // Once for every call of a loop: what it takes is seen.
   for (i = 0; i < count; ++i) {
     megcc_tensor_t t;
     size_t bytes = 0, room;
@@ -247,8 +247,20 @@ int megcc_reaches(const megcc_context_t *c, const uint32_t *tensors, uint32_t co
   return 1;
 }
 
+void megcc_settle(megcc_context_t *c) {
+  const megcc_model_t *m = &c->shaped->view;
+  uint32_t id;
+  c->shaped->settled = 0;
+  if (m->record[MEGCC_F_DATA] < m->count[MEGCC_S_VALUES]) return;
+  for (id = 0; id < m->count[MEGCC_S_TENSORS]; ++id) {
+    if (!megcc_reaches(c, &id, 1)) return;
+  }
+  c->shaped->settled = 1;
+}
+
 int megcc_call_has_memory(const megcc_context_t *c, const uint32_t *code,
                           const uint32_t *operands) {
+  if (megcc_is_settled(c)) return 1;
   return megcc_reaches(c, operands, code[MEGCC_C_OPERANDS]) &&
          megcc_reaches(c, code + MEGCC_C_WORKSPACE, 1);
 }

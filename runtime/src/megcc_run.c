@@ -101,6 +101,7 @@ megcc_status_t megcc_begin_run(megcc_context_t *c) {
 #if defined(MEGCC_DEBUG)
   megcc_poison_arena(c);
 #endif
+  if (c->shaped != NULL) c->shaped->ops->settle(c);
   copy_ports(c, LOAD, 0, c->model->count[MEGCC_S_INPUTS]);
   c->next = c->model->section[MEGCC_S_CODE];
   c->call = 0;

@@ -357,19 +357,10 @@ static void release(megcc_context_t *c) {
   if (s->resolved) place(c);
 }
 
-const megcc_shapes_t megcc_shapes = {megcc_may_lie,
-                                     megcc_check_shapes,
-                                     lay_out,
-                                     create,
-                                     set,
-                                     resolve,
-                                     begin,
-                                     set_arena,
-                                     measure,
-                                     describe,
-                                     megcc_reaches,
-                                     megcc_complete,
-                                     megcc_waits_for_data};
+const megcc_shapes_t megcc_shapes = {
+    megcc_may_lie,  megcc_check_shapes,  lay_out, create,   set,           resolve,
+    begin,          set_arena,           measure, describe, megcc_reaches, megcc_settle,
+    megcc_complete, megcc_waits_for_data};
 
 // ---- the rest of the public functions for shapes ---------------------------------------------
 //

@@ -181,6 +181,7 @@ typedef struct megcc_shapes {
   void (*measure)(const megcc_context_t *context, struct megcc_tensor *tensor);
   void (*describe)(const megcc_context_t *context, uint32_t port, megcc_tensor_info_t *info);
   int (*reaches)(const megcc_context_t *context, const uint32_t *tensors, uint32_t count);
+  void (*settle)(megcc_context_t *context);
   int (*complete)(const megcc_context_t *context);
   int (*waits)(const megcc_model_t *function, const struct megcc_tensor *tensor);
 } megcc_shapes_t;
@@ -273,6 +274,7 @@ struct megcc_shaped {
   megcc_shape_problem_t problem;
   struct megcc_cause cause;  // of the problem
   uint32_t resolved;
+  uint32_t settled;  // every tensor has its memory, for this run
 };
 
 struct megcc_dynamic {
@@ -421,11 +423,18 @@ static inline uint8_t **megcc_pool(const megcc_context_t *context, uint32_t pool
 
 uint8_t *megcc_tensor_data(const megcc_context_t *context, uint32_t id);
 
+// Whether a run has found memory for all tensors, and nobody has given the context another one
+// since.
+static inline int megcc_is_settled(const megcc_context_t *context) {
+  return context->shaped->settled && context->is_apart;
+}
+
 // Whether tensors have memory for the present values, as each has where every shape is fixed. What
 // lies in memory that a LOAD allocates has none before; a forged image may want it nevertheless.
 static inline int megcc_has_memory(const megcc_context_t *context, const uint32_t *tensors,
                                    uint32_t count) {
-  return context->shaped == NULL || context->shaped->ops->reaches(context, tensors, count);
+  const struct megcc_shaped *s = context->shaped;
+  return s == NULL || megcc_is_settled(context) || s->ops->reaches(context, tensors, count);
 }
 
 // A tensor with its bytes for the present shapes; a dim that is not known yet counts as 0 bytes.
@@ -474,11 +483,13 @@ int megcc_value_bytes(const struct megcc_shaped *shaped, const megcc_tensor_t *t
 
 // The functions of megcc_shapes_t that are not beside it. Whether a tensor may lie where it says: 1
 // when the shapes will tell, -1 when it is as fixed as any other tensor. `reaches`: whether each of
-// some tensors (or MEGCC_NONE) lies within memory, aligned for its elements; `complete`: all
-// outputs.
+// some tensors (or MEGCC_NONE) lies within memory, aligned for its elements; `settle`: before a
+// run, finds out whether all do and no size is decided during it; `complete`: whether all outputs
+// do.
 int megcc_may_lie(const megcc_model_t *function, const megcc_tensor_t *tensor);
 megcc_status_t megcc_check_shapes(const megcc_model_t *function);
 int megcc_reaches(const megcc_context_t *context, const uint32_t *tensors, uint32_t count);
+void megcc_settle(megcc_context_t *context);
 int megcc_complete(const megcc_context_t *context);
 
 // `reaches` of the operands and the workspace of a call.
