@@ -12,14 +12,8 @@
 #include "megcc_act.h"
 #include "megcc_dtype.h"
 #include "megcc_quant_codes.h"
-
-// Machines whose floats are functions of the compiler's library.
-#if (defined(__arm__) && !defined(__ARM_FP)) || (defined(__riscv) && !defined(__riscv_flen))
 #include "megcc_requant_integer.h"
-#define MEGCC_REQUANT_INTEGER 1
-#else
-#define MEGCC_REQUANT_INTEGER 0
-#endif
+#include "megcc_soft_floats.h"
 
 #ifndef OUT
 #define OUT MEGCC_QUANT_STORED
@@ -74,7 +68,7 @@ MEGCC_INLINE MEGCC_CTYPE(Y) megcc_rescaled(const megcc_rescale *r, int32_t sum, 
 #if OUT == MEGCC_QUANT_SUMS
   (void)r, (void)c;
   return sum;
-#elif OUT == MEGCC_QUANT_STORED && MEGCC_REQUANT_INTEGER && !OFFSET
+#elif OUT == MEGCC_QUANT_STORED && MEGCC_SOFT_FLOATS && !OFFSET
   const union {
     float f;
     uint32_t bits;

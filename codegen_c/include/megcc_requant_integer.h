@@ -45,10 +45,22 @@ static uint32_t megcc_requant_exact(uint32_t m, uint32_t scale) {
   return found < MEGCC_REQUANT_BEYOND ? (uint32_t)found : MEGCC_REQUANT_BEYOND;
 }
 
-// The same from m * 2^up, which is below 2^31, and how many bits of its product with the scale's 24
-// are below the point: 33 to 63. *near is set where the exact rule is needed.
+// a * b, by the multiplications of 32 bits that there are.
+MEGCC_INLINE uint64_t megcc_product(uint32_t a, uint32_t b) {
+#if defined(__thumb__) && !defined(__thumb2__)
+  const uint32_t a0 = a & 0xffff, a1 = a >> 16, b0 = b & 0xffff, b1 = b >> 16, low = a0 * b0;
+  const uint32_t middle = a1 * b0 + (low >> 16), other = a0 * b1 + (middle & 0xffff);
+  const uint32_t high = a1 * b1 + (middle >> 16) + (other >> 16);
+  return (uint64_t)high << 32 | (other << 16 | (low & 0xffff));
+#else
+  return (uint64_t)a * b;
+#endif
+}
+
+// The magnitude from m * 2^up, which is below 2^31, and how many bits of its product with the
+// scale's 24 are below the point: 33 to 63. *near is set where the exact rule is needed.
 MEGCC_INLINE uint32_t megcc_requant_once(uint32_t m, uint32_t scale, uint32_t bits, int *near) {
-  const uint64_t product = (uint64_t)m * ((scale & 0x7fffff) | 0x800000);
+  const uint64_t product = megcc_product(m, (scale & 0x7fffff) | 0x800000);
   const uint32_t part = (uint32_t)(product >> (bits - 32));
   *near = part - 0x7fff0000 <= 0x20000;
   return ((uint32_t)(product >> 32) >> (bits - 32)) + (part >> 31);

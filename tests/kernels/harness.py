@@ -145,7 +145,7 @@ _SOFT = Target(
 #: Targets for the kernels that ask for a macro, by the macro.
 FORMS = {
     "MEGCC_SMALL": _SMALL,
-    "MEGCC_REQUANT_INTEGER": (_SOFT,),
+    "MEGCC_SOFT_FLOATS": (_SOFT,),
     "MEGCC_IN_ORDER": _ordered("inorder"),
     "MEGCC_A53": _ordered("a53"),
 }

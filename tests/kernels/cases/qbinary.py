@@ -20,6 +20,10 @@ CASES = [
     {"func": FUNCS["MUL"], "size": 700, "scales": (0.5, 0.5, 0.5), "a": "u8", "b": "u8", "y": "u8"},
     {"func": FUNCS["ADD"], "size": 90, "scales": (1e20, 1e30, 1e-8)},
     {"func": FUNCS["MUL"], "size": 90, "scales": (1e-3, 1e-3, 1e3)},
+    # Steps below which a kernel uses floats; of very different sizes; results on halves.
+    {"func": FUNCS["ADD"], "size": 700, "scales": (3e-31, 5e-31, 6e-31)},
+    {"func": FUNCS["ADD"], "size": 700, "scales": (0.001, 0.79, 0.1)},
+    {"func": FUNCS["ADD"], "size": 3000, "scales": (0.1, 0.1, 0.2)},
     # One number for each channel, of one image and of several; one for all, and for each image.
     *({"func": FUNCS[func], "size": outer * inner * period, "inner": inner, "period": period}
       for func, (outer, inner, period) in zip(("ADD", "MUL") * 4, (

@@ -12,6 +12,9 @@
 #elif defined(__arm__) && !defined(__thumb__)
 #define MEGCC_COUNT_BEGIN() __asm__ volatile(".inst 0xe320f064" ::: "memory")
 #define MEGCC_COUNT_END() __asm__ volatile(".inst 0xe320f065" ::: "memory")
+#elif defined(__thumb__)  // of Armv6-M, whose hints have 16 bits
+#define MEGCC_COUNT_BEGIN() __asm__ volatile(".inst.n 0xbf60" ::: "memory")
+#define MEGCC_COUNT_END() __asm__ volatile(".inst.n 0xbf70" ::: "memory")
 #else
 #define MEGCC_COUNT_BEGIN() ((void)0)
 #define MEGCC_COUNT_END() ((void)0)

@@ -134,8 +134,8 @@ static void add(struct block *b, const struct qemu_plugin_insn *insn, uint32_t w
 static int mark_of(uint32_t word) {
   if (!marked) return 0;
   if (is_64_bit) return word == 0xd5032c9f ? 1 : word == 0xd5032cbf ? 2 : 0;
-  if (word == 0xe320f064 || word == 0x8064f3af) return 1;
-  return word == 0xe320f065 || word == 0x8065f3af ? 2 : 0;
+  if (word == 0xe320f064 || word == 0x8064f3af || word == 0xbf60) return 1;
+  return word == 0xe320f065 || word == 0x8065f3af || word == 0xbf70 ? 2 : 0;
 }
 
 static void on_translated(plugin_id id, struct qemu_plugin_tb *tb) {
