@@ -114,6 +114,22 @@ def test_keywords_on_every_board(shared: Path, cpu: str, tmp_path: Path) -> None
     assert ("megcc_q8_two" if dsp else "megcc_qgemm_panel") in got.counts.functions
 
 
+@pytest.mark.parametrize(
+    "flags", ["-O0", "-Og", "-O2 -fno-omit-frame-pointer", "-O2 -fPIC -fstack-protector-all", "-Os"]
+)
+def test_kernels_have_registers_enough(model: Path, flags: str, tmp_path: Path) -> None:
+    """Inner loops in assembly leave some to frames, and builds for debuggers have few."""
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m4")
+    kernels = list((package / "src" / "kernels").rglob("*_dsp_*.c"))
+    assert {"dwqconv2d", "qconv2d", "qmatmul"} <= {k.name.split("_")[1] for k in kernels}
+    machine = ["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-mthumb"]
+    command = [board.COMPILER, "-c", "-ffreestanding", *machine, *flags.split()]
+    for kernel in kernels:
+        what = [f"-I{package / 'src'}", kernel, "-o", tmp_path / "kernel.o"]
+        done = subprocess.run([*command, *what], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr[:1000]
+
+
 def architecture(item: Path) -> str:
     """The Arm architecture that an object is for."""
     done = subprocess.run(

@@ -41,12 +41,14 @@ MEGCC_INLINE megcc_sums megcc_tap(megcc_sums v, const MEGCC_CTYPE(X) * x, const 
   return v;
 }
 
+#ifdef __OPTIMIZE__
+
 // The instruction that widens data onto minus the zero point.
 #define MEGCC_XTAB(X) MEGCC_CAT(MEGCC_XTAB_, X)
 #define MEGCC_XTAB_i8 "sxtab16"
 #define MEGCC_XTAB_u8 "uxtab16"
 // One tap: data at x + `at`, weights at w + `at`.
-#define MEGCC_NINE_TAP(at) \
+#define MEGCC_ONE_TAP(at) \
   "ldr %[d], [%[x]" at "]\n\t"                             \
   "ldr %[t], [%[w]" at "]\n\t" MEGCC_XTAB(X)              \
   " %[e], %[minus], %[d]\n\t" MEGCC_XTAB(X)              \
@@ -57,50 +59,51 @@ MEGCC_INLINE megcc_sums megcc_tap(megcc_sums v, const MEGCC_CTYPE(X) * x, const 
   "smlabb %[s1], %[d], %[t], %[s1]\n\t"                   \
   "smlatt %[s2], %[e], %[f], %[s2]\n\t"                   \
   "smlatt %[s3], %[d], %[t], %[s3]\n\t"
-#define MEGCC_NINE_TWO MEGCC_NINE_TAP("") MEGCC_NINE_TAP(", %[c]")
-#define MEGCC_NINE_THREE MEGCC_NINE_TWO MEGCC_NINE_TAP(", %[c], lsl #1")
-#define MEGCC_NINE_NEXT              \
-  "add %[x], %[x], %[row]\n\t"       \
-  "add %[w], %[w], %[c], lsl #1\n\t" \
-  "add %[w], %[w], %[c]\n\t"
+#define MEGCC_TWO_TAPS MEGCC_ONE_TAP("") MEGCC_ONE_TAP(", %[c]")
+#define MEGCC_THREE_TAPS MEGCC_TWO_TAPS MEGCC_ONE_TAP(", %[c], lsl #1")
 
 // Taps of four channels that touch along a row: the compiler would keep half of this in memory.
-// `c`: channels, which are the bytes from tap to tap.
+// `c`: channels, which are the bytes from tap to tap. Twelve registers.
 //
 //   d e   data of a tap: channels 1 and 3, 0 and 2
 //   t f   its weights, likewise
 //   s0 s1 s2 s3   sums of the channels
-#define MEGCC_NINE(name, text)                                                                 \
-  MEGCC_INLINE megcc_sums name(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,        \
-                               ptrdiff_t c, ptrdiff_t row, uint32_t minus) {                   \
-    uint32_t d, e, t, f;                                                                       \
-    __asm__(text                                                                               \
-            : [s0] "+r"(v.s[0]), [s1] "+r"(v.s[1]), [s2] "+r"(v.s[2]), [s3] "+r"(v.s[3]),      \
-              [x] "+r"(x), [w] "+r"(w), [d] "=&r"(d), [e] "=&r"(e), [t] "=&r"(t), [f] "=&r"(f) \
-            : [c] "r"(c), [row] "r"(row), [minus] "r"(minus)                                   \
-            : "memory");                                                                       \
-    return v;                                                                                  \
+#define MEGCC_TAPS(name, text)                                                            \
+  MEGCC_INLINE megcc_sums name(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,   \
+                               ptrdiff_t c, uint32_t minus) {                             \
+    uint32_t d, e, t, f;                                                                  \
+    __asm__(text                                                                          \
+            : [s0] "+r"(v.s[0]), [s1] "+r"(v.s[1]), [s2] "+r"(v.s[2]), [s3] "+r"(v.s[3]), \
+              [d] "=&r"(d), [e] "=&r"(e), [t] "=&r"(t), [f] "=&r"(f)                      \
+            : [x] "r"(x), [w] "r"(w), [c] "r"(c), [minus] "r"(minus)                      \
+            : "memory");                                                                  \
+    return v;                                                                             \
   }
-MEGCC_NINE(megcc_two, MEGCC_NINE_TWO)
-MEGCC_NINE(megcc_three, MEGCC_NINE_THREE)
-MEGCC_NINE(megcc_nine,
-           MEGCC_NINE_THREE MEGCC_NINE_NEXT MEGCC_NINE_THREE MEGCC_NINE_NEXT MEGCC_NINE_THREE)
+MEGCC_TAPS(megcc_two, MEGCC_TWO_TAPS)
+MEGCC_TAPS(megcc_three, MEGCC_THREE_TAPS)
 
-// The same for any number of taps, `n` > 0, in a loop.
-MEGCC_INLINE megcc_sums megcc_touching(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,
-                                       ptrdiff_t c, int32_t n, uint32_t minus) {
-  uint32_t d, e, t, f;
-  __asm__("1:\n\t" MEGCC_NINE_TAP("")
-          "add %[x], %[x], %[c]\n\t"
-          "add %[w], %[w], %[c]\n\t"
-          "subs %[n], %[n], #1\n\t"
-          "bne 1b"
-          : [s0] "+r"(v.s[0]), [s1] "+r"(v.s[1]), [s2] "+r"(v.s[2]), [s3] "+r"(v.s[3]),
-            [x] "+r"(x), [w] "+r"(w), [n] "+r"(n), [d] "=&r"(d), [e] "=&r"(e), [t] "=&r"(t),
-            [f] "=&r"(f)
-          : [c] "r"(c), [minus] "r"(minus)
-          : "cc", "memory");
-  return v;
+#else  // without optimisation compilers have no registers left
+
+MEGCC_INLINE megcc_sums megcc_two(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,
+                                  ptrdiff_t c, uint32_t minus) {
+  v = megcc_tap(v, x, w, minus);
+  return megcc_tap(v, x + c, w + c, minus);
+}
+MEGCC_INLINE megcc_sums megcc_three(megcc_sums v, const MEGCC_CTYPE(X) * x, const int8_t *w,
+                                    ptrdiff_t c, uint32_t minus) {
+  v = megcc_two(v, x, w, c, minus);
+  return megcc_tap(v, x + 2 * c, w + 2 * c, minus);
+}
+
+#endif
+
+// A 3x3 window inside the image.
+MEGCC_INLINE megcc_sums megcc_nine(const megcc_part *p, megcc_sums v, const MEGCC_CTYPE(X) * x,
+                                   const int8_t *w) {
+  const ptrdiff_t c = p->channels, row = p->x_row;
+  v = megcc_three(v, x, w, c, p->minus);
+  v = megcc_three(v, x + row, w + 3 * c, c, p->minus);
+  return megcc_three(v, x + 2 * row, w + 6 * c, c, p->minus);
 }
 
 // The products of all taps of four channels.
@@ -108,12 +111,15 @@ MEGCC_INLINE megcc_sums megcc_window_sums(const megcc_part *p, megcc_sums v,
                                           const MEGCC_CTYPE(X) * x, const int8_t *w) {
   const ptrdiff_t channels = p->channels, row = p->x_row;
   for (int32_t i = p->rows; i > 0; --i, x += row, w += p->w_row) {
-    if (p->touching == 3) {
-      v = megcc_three(v, x, w, channels, row, p->minus);
-    } else if (p->touching == 2) {
-      v = megcc_two(v, x, w, channels, row, p->minus);
-    } else if (p->touching > 0) {
-      v = megcc_touching(v, x, w, channels, p->touching, p->minus);
+    if (p->touching > 0) {
+      int32_t j = p->touching;
+      const MEGCC_CTYPE(X) *at = x;
+      const int8_t *tap = w;
+      for (; j >= 3; j -= 3, at += 3 * channels, tap += 3 * channels) {
+        v = megcc_three(v, at, tap, channels, p->minus);
+      }
+      if (j == 2) v = megcc_two(v, at, tap, channels, p->minus);
+      if (j == 1) v = megcc_tap(v, at, tap, p->minus);
     } else {
       for (int32_t j = 0; j < p->columns; ++j) {
         v = megcc_tap(v, x + j * p->x_col, w + j * channels, p->minus);
@@ -131,7 +137,7 @@ MEGCC_INLINE void megcc_fours(const megcc_part *p, const int32_t *bias, megcc_re
   for (ptrdiff_t left = p->channels; left > 0;) {
     megcc_sums v;
     for (int k = 0; k < CHANNELS; ++k) v.s[k] = (uint32_t)bias[k];
-    v = nine ? megcc_nine(v, x, w, p->channels, p->x_row, p->minus) : megcc_window_sums(p, v, x, w);
+    v = nine ? megcc_nine(p, v, x, w) : megcc_window_sums(p, v, x, w);
     for (int k = 0; k < CHANNELS; ++k) dst[k] = megcc_rescaled(&rescale, (int32_t)v.s[k], k);
     left -= CHANNELS;
     const ptrdiff_t next = left < CHANNELS ? left : CHANNELS;  // the last four end with the last
