@@ -17,6 +17,10 @@
 #include "megcc_dw_pixel.h"
 #include "megcc_unroll.h"
 
+#ifdef MEGCC_SMALL  // pixel by pixel is less code
+#define megcc_dw_by_tiles megcc_dw_by_pixels
+#else
+
 #define MEGCC_DW_TILE 8
 
 // The first `count` pixels of a tile, `step` elements apart.
@@ -157,4 +161,5 @@ MEGCC_INLINE void megcc_dw_by_tiles(void *const *ptr, const int32_t *attr, int32
   }
 }
 
+#endif
 #endif  // MEGCC_DW_TILE_H

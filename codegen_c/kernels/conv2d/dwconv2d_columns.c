@@ -15,12 +15,7 @@
 //
 // Depthwise, 7 taps wide and of any height, by tiles of pixels whose columns are loaded once:
 // megcc_dw_tile.h. f16 is widened as it is loaded, or its sums are of f16.
-#ifdef MEGCC_SMALL
-#include "megcc_dw_pixel.h"
-#define megcc_dw_by_tiles megcc_dw_by_pixels
-#else
 #include "megcc_dw_tile.h"
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {

@@ -17,12 +17,7 @@
 // Depthwise, any kernel, stride, dilation and padding, by tiles of pixels: megcc_dw_tile.h. f16 is
 // widened as it is loaded, or its sums are of f16; weights in bf16 become floats first, in the
 // workspace.
-#ifdef MEGCC_SMALL
-#include "megcc_dw_pixel.h"
-#define megcc_dw_by_tiles megcc_dw_by_pixels
-#else
 #include "megcc_dw_tile.h"
-#endif
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
