@@ -14,6 +14,16 @@
 
 #include "megcc_qdw_pixel.h"
 
+#if MEGCC_FEW_REGISTERS  // which hold neither a row of taps nor their columns
+// Output rows [begin, end) of n * oh.
+MEGCC_INLINE void megcc_qdw(void *const *ptr, const int32_t *attr, int32_t begin, int32_t end) {
+  megcc_qdw_pixel_t d = megcc_qdw_pixel_setup(ptr, attr);
+  for (int32_t row = begin; row < end; ++row) {
+    megcc_qdw_pixels(&d, ptr, attr, row, 0, attr[QCONV2D_OW]);
+  }
+}
+#else
+
 // Output rows at once: two where their columns and all taps fit into registers.
 #if DW_K == 3 && (defined(__aarch64__) || defined(__AVX512F__))
 #define MEGCC_QDW_MOST 2
@@ -87,4 +97,5 @@ MEGCC_INLINE void megcc_qdw(void *const *ptr, const int32_t *attr, int32_t begin
   }
 }
 
+#endif
 #endif  // MEGCC_QDW_H

@@ -4,13 +4,15 @@
 // One vector of output channels after another sums its taps over MEGCC_QDW_PIXELS pixels of a row,
 // where none of their windows is cut, else over one pixel, whose window is cut to the image first.
 // The last channels that fill no vector are those of a whole one that ends with them; of fewer
-// channels than a vector has, the sums are plain. Weights are [KH * KW][OC] (packing.py, dw_taps).
+// channels than a vector has, the sums are plain. Machines with few registers sum four channels of
+// a pixel. Weights are [KH * KW][OC] (packing.py, dw_taps).
 //
 // The including kernel defines what megcc_q8.h wants, and MULTIPLIER: 1, or another number where
 // OC is a multiple of IC.
 #ifndef MEGCC_QDW_PIXEL_H
 #define MEGCC_QDW_PIXEL_H
 
+#include "megcc_few_registers.h"
 #include "megcc_window.h"
 #include "op/qconv2d.h"
 #include "simd/megcc_q8.h"
@@ -80,6 +82,47 @@ MEGCC_INLINE void megcc_qdw_scalar(const megcc_qdw_pixel_t *d, ptrdiff_t c) {
   d->dst[c] = megcc_rescaled(&d->rescale, (int32_t)sum, (int32_t)c);
 }
 
+#if MEGCC_FEW_REGISTERS
+// Four output channels of one pixel, whose weights have no zero point, of as many input channels
+// or, `one`, of one.
+MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, ptrdiff_t c, int one) {
+  const int32_t *bias = d->bias + c, zero = d->zero;
+  const ptrdiff_t x_step = d->col_step, w_step = d->channels;
+  const MEGCC_CTYPE(X) *pixel = d->pixel + (one ? c / d->multiplier : c);
+  uint32_t s0 = (uint32_t)bias[0], s1 = (uint32_t)bias[1];
+  uint32_t s2 = (uint32_t)bias[2], s3 = (uint32_t)bias[3];
+  for (int32_t i = d->v.begin; i < d->v.end; ++i) {
+    const MEGCC_CTYPE(X) *x = pixel + (i * d->row_step + d->u.begin * x_step);
+    const int8_t *w = d->w + (((ptrdiff_t)i * d->kw + d->u.begin) * w_step + c);
+    for (int32_t j = d->u.end - d->u.begin; j > 0; --j, x += x_step, w += w_step) {
+      const int32_t v = x[0] - zero;
+      s0 += (uint32_t)(v * w[0]);
+      s1 += (uint32_t)((one ? v : x[1] - zero) * w[1]);
+      s2 += (uint32_t)((one ? v : x[2] - zero) * w[2]);
+      s3 += (uint32_t)((one ? v : x[3] - zero) * w[3]);
+    }
+  }
+  d->dst[c] = megcc_rescaled(&d->rescale, (int32_t)s0, (int32_t)c);
+  d->dst[c + 1] = megcc_rescaled(&d->rescale, (int32_t)s1, (int32_t)c + 1);
+  d->dst[c + 2] = megcc_rescaled(&d->rescale, (int32_t)s2, (int32_t)c + 2);
+  d->dst[c + 3] = megcc_rescaled(&d->rescale, (int32_t)s3, (int32_t)c + 3);
+}
+
+// All channels of a pixel.
+MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *given, int count) {
+  const megcc_qdw_pixel_t copy = *given, *d = &copy;  // which no store to Y changes
+  const int one = MULTIPLIER != 1 && d->multiplier % 4 == 0;
+  const ptrdiff_t last = (MULTIPLIER == 1 || one) && d->w_zero == 0 ? d->channels - 4 : -1;
+  (void)count;
+  if (last < 0) {
+    for (ptrdiff_t c = 0; c < d->channels; ++c) megcc_qdw_scalar(d, c);
+    return;
+  }
+  for (ptrdiff_t c = 0; c < d->channels; c += 4) {
+    megcc_qdw_four(d, c < last ? c : last, MULTIPLIER != 1);
+  }
+}
+#else
 // All channels of `count` pixels.
 MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) {
   const ptrdiff_t last = d->channels - MEGCC_Q8_LANES;
@@ -96,6 +139,8 @@ MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) 
     }
   }
 }
+
+#endif
 
 // The fields that all pixels share.
 MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int32_t *attr) {
@@ -128,8 +173,8 @@ MEGCC_INLINE void megcc_qdw_pixels(megcc_qdw_pixel_t *d, void *const *ptr, const
   for (int32_t col = from; col < to;) {
     d->u = megcc_window(col, kw, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]);
     const int32_t last = d->u.origin + (MEGCC_QDW_PIXELS - 1) * sw + wide;
-    const int whole = d->u.origin >= 0 && last < w && col + MEGCC_QDW_PIXELS <= to &&
-                      d->channels >= MEGCC_Q8_LANES;
+    const int whole = !MEGCC_FEW_REGISTERS && d->u.origin >= 0 && last < w &&
+                      col + MEGCC_QDW_PIXELS <= to && d->channels >= MEGCC_Q8_LANES;
     d->pixel = image + ((ptrdiff_t)d->v.origin * w + d->u.origin) * ic;
     d->dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + ((ptrdiff_t)row * ow + col) * d->channels;
     megcc_qdw_channels(d, whole ? MEGCC_QDW_PIXELS : 1);

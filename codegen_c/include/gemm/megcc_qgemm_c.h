@@ -12,9 +12,10 @@
 #define MEGCC_QGEMM_FLIP 0  // data are not flipped
 
 #include "gemm/megcc_qgemm_lanes.h"
+#include "megcc_few_registers.h"
 #include "megcc_unroll.h"
 
-#if defined(__arm__) && !defined(__ARM_NEON)
+#if MEGCC_FEW_REGISTERS
 // Two rows by two columns of the tile: as many sums as such machines have registers for.
 MEGCC_INLINE void megcc_qgemm_pairs(const megcc_qgemm_t *g, const uint8_t *const *a,
                                     const int8_t *b, const int32_t *bias, megcc_q8s *first,
