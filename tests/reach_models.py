@@ -164,6 +164,7 @@ def halves() -> onnx.ModelProto:
     g.add("Conv", x(1, 32, 2, 2), half(32, 32, 1, 1))  # too few pixels to widen weights for
     for k in (3, 5, 7):
         conv(32, k, 32)
+    conv(32, 7, 32, strides=[2, 2])
     g.add("GlobalAveragePool", conv(32, 1, 1))
     for op in ("MaxPool", "AveragePool"):
         g.add(op, conv(32, 1, 1), kernel_shape=[2, 2])

@@ -110,6 +110,7 @@ def everything() -> onnx.ModelProto:
     g.add("Conv", g.x([1, 1, 32, 32]), g.w(np.full((16, 1, 5, 5), 0.1)), pads=[2] * 4)
     for k in (3, 5, 7):
         g.conv(k=k, group=8)
+    g.conv(k=7, group=8, strides=[2, 2])
     tail = g.add("Add", g.add("Relu", g.conv()), other := g.x())
     g.add("Relu", g.add("Add", g.conv(), other))
     g.add("Exp", tail)
