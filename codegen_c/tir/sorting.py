@@ -15,7 +15,7 @@ from .walk import variables
 _PREFIX = "tvm.contrib.sort."
 #: Up to so many of a line are held in order while it is read; of more the line is sorted.
 _FEW = 16
-#: ``MEGCCRADIX_FEWEST`` for each byte of an element.
+#: ``MEGCC_RADIX_FEWEST`` for each byte of an element.
 RADIX_FEWEST = 64
 #: Name -> what its tensors are; those of ``topk`` follow from an argument.
 _ROLES: dict[str, tuple[str, ...]] = {

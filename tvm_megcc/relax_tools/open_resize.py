@@ -7,6 +7,7 @@ size is symbolic. Our kernels take these calls; this is for modules that TVM com
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import tvm
 from tvm import relax, te, tirx
@@ -16,6 +17,7 @@ _RULES = ("align_corners", "asymmetric")
 Legalise = Callable[[relax.BlockBuilder, relax.Call], relax.Expr]
 
 
+@cache
 def register() -> None:
     """Stand before TVM's own rule for ``image.resize2d``; further calls do nothing."""
     given: Legalise = tvm.ir.Op.get(_RESIZE).get_attr(_ATTRIBUTE)
@@ -30,9 +32,7 @@ def register() -> None:
         axes = (2, 3) if str(attrs.layout) == "NCHW" else (1, 2)
         return builder.call_te(_linear, call.args[0], call.args[1], axes=axes, rule=rule)
 
-    if not getattr(given, "of_open_sizes", False):
-        legalise.of_open_sizes = True  # type: ignore[attr-defined]
-        tvm.ir.register_op_attr(_RESIZE, _ATTRIBUTE, legalise, level=11)
+    tvm.ir.register_op_attr(_RESIZE, _ATTRIBUTE, legalise, level=11)
 
 
 def _linear(x: te.Tensor, size: tirx.Tuple, axes: tuple[int, int], rule: str) -> te.Tensor:
