@@ -89,22 +89,29 @@ MEGCC_INLINE void megcc_dw_window(megcc_dw_pixel_t *d, const int32_t *attr, int3
                       attr[CONV2D_H], attr[CONV2D_PT], attr[CONV2D_PB]);
 }
 
+// Puts a pixel, or the first of a tile, at column `col` of output row `row` of n * oh, whose
+// window's rows are known.
+MEGCC_INLINE void megcc_dw_place(megcc_dw_pixel_t *d, void *const *ptr, const int32_t *attr,
+                                 int32_t row, int32_t col) {
+  const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], left = col * attr[CONV2D_SW];
+  const size_t at = ((size_t)row * (size_t)attr[CONV2D_OW] + (size_t)col) * d->channels;
+  const ptrdiff_t line = (ptrdiff_t)(row / attr[CONV2D_OH]) * h + d->v.origin;
+  d->pixel =
+      (const megcc_elem_t *)ptr[0] + (line * w + left - attr[CONV2D_PL]) * (ptrdiff_t)d->channels;
+  d->dst = MEGCC_OUTPUT(ptr, 3) + at;
+  d->residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
+}
+
 // Columns [first, last) of output row `row` of n * oh, whose window's rows are known: the channels
 // that fill vectors (`whole`), or the last ones, which fill none.
 MEGCC_INLINE void megcc_dw_pixels(megcc_dw_pixel_t *d, void *const *ptr, const int32_t *attr,
                                   int32_t row, int32_t first, int32_t last, int whole) {
-  const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], oh = attr[CONV2D_OH], ow = attr[CONV2D_OW];
-  const megcc_elem_t *image =
-      (const megcc_elem_t *)ptr[0] + (size_t)(row / oh) * (size_t)h * (size_t)w * d->channels;
   const size_t rest = d->channels % MEGCC_VL, most = d->channels - rest;
   if (!whole && rest == 0) return;
   for (int32_t col = first; col < last; ++col) {
-    const size_t at = ((size_t)row * (size_t)ow + (size_t)col) * d->channels;
-    d->u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], w, attr[CONV2D_PL],
-                        attr[CONV2D_PR]);
-    d->pixel = image + ((ptrdiff_t)d->v.origin * w + d->u.origin) * (ptrdiff_t)d->channels;
-    d->dst = MEGCC_OUTPUT(ptr, 3) + at;
-    d->residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
+    d->u = megcc_window(col, attr[CONV2D_KW], attr[CONV2D_SW], attr[CONV2D_DW], attr[CONV2D_W],
+                        attr[CONV2D_PL], attr[CONV2D_PR]);
+    megcc_dw_place(d, ptr, attr, row, col);
     size_t c = 0;
     if (!whole) {
       megcc_dw_vector(d, most, 1, (int32_t)rest);

@@ -98,18 +98,6 @@ MEGCC_INLINE void megcc_dw_tile(const megcc_dw_pixel_t *d, size_t c, ptrdiff_t n
 
 #endif
 
-// Puts a tile's first pixel at column `col` of output row `row`, whose windows' rows are known.
-MEGCC_INLINE void megcc_dw_place(megcc_dw_pixel_t *d, void *const *ptr, const int32_t *attr,
-                                 int32_t row, int32_t col) {
-  const int32_t h = attr[CONV2D_H], w = attr[CONV2D_W], left = col * attr[CONV2D_SW];
-  const size_t at = ((size_t)row * (size_t)attr[CONV2D_OW] + (size_t)col) * d->channels;
-  const ptrdiff_t line = (ptrdiff_t)(row / attr[CONV2D_OH]) * h + d->v.origin;
-  d->pixel =
-      (const megcc_elem_t *)ptr[0] + (line * w + left - attr[CONV2D_PL]) * (ptrdiff_t)d->channels;
-  d->dst = MEGCC_OUTPUT(ptr, 3) + at;
-  d->residual = RESIDUAL ? MEGCC_RESIDUAL(ptr, 3) + at : NULL;
-}
-
 // Output row `row` of n * oh, but for the last channels, which fill no vector.
 MEGCC_INLINE void megcc_dw_row(megcc_dw_pixel_t *d, void *const *ptr, const int32_t *attr,
                                int32_t row) {

@@ -15,13 +15,7 @@
 #include "megcc_qdw_pixel.h"
 
 #if MEGCC_FEW_REGISTERS  // which hold neither a row of taps nor their columns
-// Output rows [begin, end) of n * oh.
-MEGCC_INLINE void megcc_qdw(void *const *ptr, const int32_t *attr, int32_t begin, int32_t end) {
-  megcc_qdw_pixel_t d = megcc_qdw_pixel_setup(ptr, attr);
-  for (int32_t row = begin; row < end; ++row) {
-    megcc_qdw_pixels(&d, ptr, attr, row, 0, attr[QCONV2D_OW]);
-  }
-}
+#define megcc_qdw megcc_qdw_by_pixels
 #else
 
 // Output rows at once: two where their columns and all taps fit into registers.

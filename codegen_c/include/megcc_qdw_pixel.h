@@ -161,24 +161,33 @@ MEGCC_INLINE megcc_qdw_pixel_t megcc_qdw_pixel_setup(void *const *ptr, const int
   return d;
 }
 
-// Output row `row` of n * oh, the columns [from, to) of it.
+// Output row `row` of n * oh.
 MEGCC_INLINE void megcc_qdw_pixels(megcc_qdw_pixel_t *d, void *const *ptr, const int32_t *attr,
-                                   int32_t row, int32_t from, int32_t to) {
+                                   int32_t row) {
   const int32_t h = attr[QCONV2D_H], w = attr[QCONV2D_W], ic = attr[QCONV2D_IC];
   const int32_t oh = attr[QCONV2D_OH], ow = attr[QCONV2D_OW], kw = attr[QCONV2D_KW];
   const int32_t sw = attr[QCONV2D_SW], wide = (kw - 1) * attr[QCONV2D_DW];
   const MEGCC_CTYPE(X) *image = (const MEGCC_CTYPE(X) *)ptr[0] + (ptrdiff_t)(row / oh) * h * w * ic;
   d->v = megcc_window(row % oh, attr[QCONV2D_KH], attr[QCONV2D_SH], attr[QCONV2D_DH], h,
                       attr[QCONV2D_PT], attr[QCONV2D_PB]);
-  for (int32_t col = from; col < to;) {
+  for (int32_t col = 0; col < ow;) {
     d->u = megcc_window(col, kw, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]);
     const int32_t last = d->u.origin + (MEGCC_QDW_PIXELS - 1) * sw + wide;
     const int whole = !MEGCC_FEW_REGISTERS && d->u.origin >= 0 && last < w &&
-                      col + MEGCC_QDW_PIXELS <= to && d->channels >= MEGCC_Q8_LANES;
+                      col + MEGCC_QDW_PIXELS <= ow && d->channels >= MEGCC_Q8_LANES;
     d->pixel = image + ((ptrdiff_t)d->v.origin * w + d->u.origin) * ic;
     d->dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + ((ptrdiff_t)row * ow + col) * d->channels;
     megcc_qdw_channels(d, whole ? MEGCC_QDW_PIXELS : 1);
     col += whole ? MEGCC_QDW_PIXELS : 1;
+  }
+}
+
+// Output rows [begin, end) of n * oh.
+MEGCC_INLINE void megcc_qdw_by_pixels(void *const *ptr, const int32_t *attr, int32_t begin,
+                                      int32_t end) {
+  megcc_qdw_pixel_t d = megcc_qdw_pixel_setup(ptr, attr);
+  for (int32_t row = begin; row < end; ++row) {
+    megcc_qdw_pixels(&d, ptr, attr, row);
   }
 }
 

@@ -20,9 +20,6 @@
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
-  megcc_qdw_pixel_t d = megcc_qdw_pixel_setup(ptr, attr);
   (void)workspace;
-  for (int32_t row = begin; row < end; ++row) {
-    megcc_qdw_pixels(&d, ptr, attr, row, 0, attr[QCONV2D_OW]);
-  }
+  megcc_qdw_by_pixels(ptr, attr, begin, end);
 }
