@@ -8,6 +8,7 @@ from tvm import relax
 
 from tests.frontend.running import check_sizes, machine, make_model, run_machine
 from tests.ops.cases import rand
+from tvm_megcc.relax_tools import open_resize
 
 #: Operators that compute shapes on tensors.
 SHAPE_MATH = {"relax.shape_to_tensor", "relax.tensor_to_shape", "relax.dynamic_strided_slice"}
@@ -341,6 +342,12 @@ def test_linear_resize_of_open_sizes_is_one_operator(coordinates):
     weights = {"s": np.array([1, 1, 2, 3], np.float32)}
     imported = check(nodes, [["n", 2, "h", "w"]], NCHW, weights, relative=1e-4)
     assert operators(imported) == {"relax.image.resize2d"}
+
+
+def test_the_rule_for_open_sizes_is_registered_once():
+    """TVM refuses a rule of the same level."""
+    open_resize.register()
+    open_resize.register()
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
