@@ -58,6 +58,8 @@ def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     runtime = {source for source in build(package) if source.startswith("src/")}
     assert runtime.isdisjoint(build(package))
     assert runtime <= set(build(package, "-DOTHER=1"))
+    debug = runtime & set(build(package, "-DMEGCC_DEBUG"))
+    assert "src/megcc_run.c" in debug and "src/megcc_status.c" not in debug, "which do not name it"
     first = tmp_path / "first.h"
     for text in ("", "#define OTHER 1\n"):
         first.write_text(text)
@@ -112,3 +114,17 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
         source.write_text(text)
         texts = object_cache.Texts(tmp_path)
         assert (texts.of(["src/a.c"], ["src"]) is not None) == known
+
+
+def test_the_compiler_behind_ccache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place, name in (("one", "ccache"), ("two", "good-gcc")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / name).write_text("#!/bin/sh\n")
+        (tmp_path / place / name).chmod(0o755)
+    (tmp_path / "one" / "good-gcc").symlink_to("ccache")
+    good = tmp_path / "two" / "good-gcc"
+    monkeypatch.setenv("PATH", f"{tmp_path / 'one'}:{tmp_path / 'two'}")
+    for command in ("good-gcc -m32", "ccache good-gcc", f"ccache {good}", str(good)):
+        assert object_cache.program(command) == good
+    for command in ("ccache", "other-gcc", str(tmp_path / "one" / "good-gcc"), ""):
+        assert object_cache.program(command) is None

@@ -3,9 +3,8 @@
 Enters: a folder in which a package is built, and the commands that make would run there. Leaves:
 the objects of those that an earlier build ran. An object is found again by all that it depends on:
 the compiler, its flags, and the text of its source and of the package's headers that it includes.
-What the compiler brings itself counts as the compiler.
-
-ccache does the same: where it is the compiler, nothing is done here.
+What the compiler brings itself counts as the compiler. Where ccache stands for the compiler, it
+finds the objects that are not kept here.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tvm_megcc.core import user_cache
 from tvm_megcc.host import files
 
 #: How many objects are kept, the latest used ones; and by how many more there are some are dropped.
-KEEP, SLACK = 2048, 256
+KEEP, SLACK = 8192, 512
 
 #: What is shared among packages: the runtime and the kernels. What else there is reads the weights,
 #: or headers of the operating system, which are nothing of the compiler's.
@@ -35,6 +34,9 @@ _NOT_ALONE = re.compile(
     r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
     r"|-fcallgraph-info.*|-ftime-trace.*|-Wa,.*"
 )
+
+#: Macros by which a package is built otherwise, and which most of its files do not name.
+OPTIONS = ("MEGCC_DEBUG", "MEGCC_THREADS")
 
 #: Variables of the environment that compilers of the GCC family read.
 _VARIABLES = ("CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH", "SOURCE_DATE_EPOCH")
@@ -141,14 +143,22 @@ def _drop_old(folder: Path) -> None:
             old.with_suffix(".d").unlink(missing_ok=True)
 
 
+def program(compiler: str) -> Path | None:
+    """The program that a command of a compiler's runs: behind ccache, the one that this runs."""
+    for word in compiler.split()[:2]:
+        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        places = [shutil.which(word, path=folder) for folder in folders]
+        found = [Path(place).resolve() for place in places if place]
+        behind = [path for path in found if path.name != "ccache"]
+        if behind or Path(word).name != "ccache":
+            return next(iter(behind), None)
+    return None
+
+
 def identity(compiler: str) -> str | None:
-    """A text that changes with the compiler; None for ccache, and for a missing compiler."""
-    words = compiler.split()
-    program = shutil.which(words[0]) if words else None
-    if program is None:
-        return None
-    path = Path(program).resolve()
-    if path.name == "ccache":
+    """A text that changes with the compiler, also behind ccache; None for a missing compiler."""
+    path = program(compiler)
+    if path is None:
         return None
     state = path.stat()
     variables = [f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ]
@@ -163,7 +173,8 @@ def _key(texts: Texts, one: Compilation, who: str) -> str | None:
     if found is None:
         return None
     digest = hashlib.sha256(who.encode())
-    for part in (" ".join(one.words).encode(), *(p for row in found for p in row)):
+    flags = (word for word in one.words if not texts.ignore(word, found))
+    for part in (" ".join(flags).encode(), *(p for row in found for p in row)):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:40]
 
@@ -173,7 +184,7 @@ class Texts:
 
     def __init__(self, where: Path) -> None:
         self.where = where
-        self.read: dict[str, tuple[bytes, list[tuple[bytes, bytes]]]] = {}
+        self.read: dict[str, tuple[bytes, list[tuple[bytes, bytes]], bytes]] = {}
 
     def of(
         self, sources: Iterable[str], folders: Sequence[str]
@@ -188,7 +199,7 @@ class Texts:
             path = left.pop()
             if path in found:
                 continue
-            found[path], included = self._file(path)
+            found[path], included, _ = self._file(path)
             for mark, name in included:
                 if mark not in b'"<':
                     return None
@@ -203,8 +214,16 @@ class Texts:
         marked = (include for path, _ in files for include in self._file(os.fsdecode(path))[1])
         return {os.fsdecode(name) for mark, name in marked if mark == b"<"}
 
-    def _file(self, path: str) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    def ignore(self, flag: str, found: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Whether a flag defines one of `OPTIONS` that none of the files `found` names."""
+        name = flag.removeprefix("-D")
+        contents = (self._file(os.fsdecode(path))[2] for path, _ in found)
+        return name in OPTIONS and not any(name.encode() in content for content in contents)
+
+    def _file(self, path: str) -> tuple[bytes, list[tuple[bytes, bytes]], bytes]:
+        """Its digest, what it includes, and its content."""
         if path not in self.read:
             content = (self.where / path).read_bytes()
-            self.read[path] = hashlib.sha256(content).digest(), _INCLUDE.findall(content)
+            digest = hashlib.sha256(content).digest()
+            self.read[path] = digest, _INCLUDE.findall(content), content
         return self.read[path]

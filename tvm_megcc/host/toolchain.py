@@ -209,18 +209,16 @@ def _explained(error: ToolError, package: Path) -> ToolError:
 
 def _make(command: list[str], goal: str, where: Path, arch: str, tell: Progress | None) -> None:
     compiler = next(word for word in command if word.startswith("CC=")).removeprefix("CC=")
-    missing: dict[Path, Path] = {}
-    rules: list[str] = []
-    total = 0
-    if tell or object_cache.identity(compiler):  # else ccache finds the objects as make asks
-        # Objects are older than what says with which flags they were built: make that first.
-        _words_of([*command, "obj/flags"], where)
-        lines = _words_of([*command, goal, "-n"], where)
-        wanted = object_cache.compilations(lines)
-        known, missing = object_cache.restore(where, wanted, compiler)
-        new = [one for one in wanted if where / one.object in missing]
-        rules = vector_headers.rules(where, new, compiler)
-        total = sum(_COMPILES in line for line in lines) - known
+    # Objects are older than what says with which flags they were built: make that first.
+    _words_of([*command, "obj/flags"], where)
+    lines = _words_of([*command, goal, "-n"], where)
+    wanted = object_cache.compilations(lines)
+    known, missing = object_cache.restore(where, wanted, compiler)
+    new = [one for one in wanted if where / one.object in missing]
+    rules = vector_headers.rules(where, new, compiler)
+    if new:  # ccache need not keep what is kept here: it would preprocess each source first
+        rules.append(f"--eval={' '.join(one.object for one in new)}: export CCACHE_DISABLE := 1")
+    total = sum(_COMPILES in line for line in lines) - known
     count, found = 0, []
     with subprocess.Popen(
         [*command, *rules, goal], cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tvm_megcc.core import user_cache
 from tvm_megcc.host import files
-from tvm_megcc.host.object_cache import Compilation, Texts, identity
+from tvm_megcc.host.object_cache import Compilation, Texts, identity, program
 
 #: Headers of the compiler's that take long, by what includes them first in every source.
 HEADERS = ("immintrin.h", "arm_neon.h")
@@ -28,7 +28,7 @@ HEADERS = ("immintrin.h", "arm_neon.h")
 ENOUGH = 4
 
 #: How many are kept, the latest used ones: each has some 24 MB.
-KEEP = 4
+KEEP = 8
 
 _NAME = "megcc_vectors.h"
 _GCC = re.compile(r"(.*-)?gcc(-\d+)?")
@@ -61,12 +61,8 @@ def rules(where: Path, wanted: Iterable[Compilation], compiler: str) -> list[str
 
 
 def _is_gcc(compiler: str) -> bool:
-    program = shutil.which(compiler.split()[0])
-    return (
-        sys.platform == "linux"
-        and program is not None
-        and _GCC.fullmatch(Path(program).resolve().name) is not None
-    )
+    path = program(compiler)
+    return sys.platform == "linux" and path is not None and _GCC.fullmatch(path.name) is not None
 
 
 def _flags(one: Compilation) -> tuple[str, ...]:
