@@ -162,7 +162,11 @@ class Build:
             f"-I{self.include}",
         ]
         command += [*arguments, "-c", "-o", str(partial)]
-        done = subprocess.run(command, input=source, capture_output=True, text=True)
+        # By their names objects are kept already: ccache would only preprocess each source as well.
+        done = subprocess.run(
+            command, input=source, capture_output=True, text=True,
+            env={**os.environ, "CCACHE_DISABLE": "1"},
+        )  # fmt: skip
         if done.returncode:
             return done.stderr[-4000:] or "the compiler failed without a word"
         for outdated in obj.parent.glob(obj.name[:-18] + "?" * 16 + ".o"):
