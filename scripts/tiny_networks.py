@@ -104,7 +104,7 @@ class Graph:
     ) -> tuple[str, str]:
         """Real weights of variance 1 / `fan`, scaled by places of an axis, and a bias.
 
-        In `faint` channels the weights are next to nothing beside the bias, as training leaves some.
+        In `faint` channels, as training leaves some, weights are next to nothing beside the bias.
         """
         made = shape[-1] if axis is None else shape[axis]
         weights = self.rng.standard_normal(shape) / math.sqrt(fan)
