@@ -89,22 +89,20 @@ def peers(cpu: str) -> list[Peer]:
     return [peer for peer in found if peer.cpu == cpu]
 
 
-def millions(count: float) -> str:
-    return f"{count:.4g}" if count < 100 else f"{count:.0f}"
-
-
 def instruction_table(rows: Sequence[Row]) -> str:
     """Millions of instructions: for each CPU a row for each mode, then those of peers."""
     networks = list(dict.fromkeys(row.network for row in rows))
     lines = []
     for cpu in dict.fromkeys(row.cpu for row in rows):
-        found: dict[str, dict[str, float]] = {}
+        found: dict[str, dict[str, str]] = {}
         for row in rows:
             if row.cpu == cpu:
-                found.setdefault(f"`{row.optimize}`", {})[row.network] = row.instructions / 1e6
-        found.update((peer.peer, dict(peer.millions)) for peer in peers(cpu))
+                count = f"{row.instructions / 1e6:#.4g}"
+                found.setdefault(f"`{row.optimize}`", {})[row.network] = count
+        for peer in peers(cpu):
+            found[peer.peer] = {network: str(count) for network, count in peer.millions.items()}
         for name, counts in found.items():
-            lines.append([cpu, name, *(millions(counts[network]) for network in networks)])
+            lines.append([cpu, name, *(counts[network] for network in networks)])
     return pages.table(["CPU", "", *networks], lines, words=("CPU", ""))
 
 
