@@ -49,11 +49,21 @@ def missing() -> str:
     return f"{', '.join(absent)} not found: apt install {packages}" if absent else ""
 
 
+def check(package: Path, cpu: str) -> None:
+    """Raise InputError if the package in a folder has no example."""
+    if not (package / EXAMPLE / "Makefile").is_file():
+        raise InputError(
+            f"'{package}' has no program for a Cortex-M; compile the model with --mcpu {cpu},"
+            " fixed shapes, one pool of memory, and without --weights bin"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Firmware:
     """The example of a package, which has a folder of its own, for a CPU.
 
-    `flags` are added to the compiler's. A method raises ToolError if a tool is missing or fails.
+    `flags` are added to the compiler's. A method raises InputError if the package has no example,
+    ToolError if a tool is missing or fails.
     """
 
     package: Path
@@ -97,9 +107,12 @@ class Firmware:
         if (regions := counts.totals["regions"]) != (len(numbers) if by_call else 1):
             raise ToolError(f"{EXAMPLE.as_posix()} has {regions} counted regions, which is wrong")
         calls = tuple(zip(numbers, counts.regions, strict=True)) if by_call else ()
-        return Answer(_outputs(manifest["outputs"], printed), stack_of(printed), counts, calls)
+        return Answer(outputs_of(manifest["outputs"], printed), stack_of(printed), counts, calls)
 
     def _make(self, goal: str, *variables: str) -> str:
+        check(self.package, self.cpu)
+        if shutil.which(COMPILER) is None or (goal == "run" and shutil.which(EMULATOR) is None):
+            raise ToolError(missing())
         command = ["make", "-s", "-j2", goal, f"CPU={self.cpu}", *variables]
         command += [f"EXTRA_CFLAGS={' '.join(self.flags)}"] if self.flags else []
         what = f"{EXAMPLE.as_posix()} for {self.cpu}"
@@ -130,8 +143,8 @@ def packed(ports: Sequence[Mapping[str, Any]], inputs: Mapping[str, np.ndarray])
     for port in ports:
         array = inputs.get(port["name"])
         if array is None or list(array.shape) != list(port["shape"]):
-            shape = "none" if array is None else list(array.shape)
-            raise InputError(f"the input {port['name']!r} is {port['shape']}; given is {shape}")
+            given = "none is given" if array is None else f"given is {list(array.shape)}"
+            raise InputError(f"the input {port['name']!r} has the shape {port['shape']}; {given}")
         data += dtypes.packed(np.ascontiguousarray(array), port["dtype"])
         data += bytes(-len(data) % 8)
     return data
@@ -153,7 +166,8 @@ def sections(program: Path) -> dict[str, int]:
     return {r[0]: int(r[1]) for r in rows if len(r) == 3 and r[1].isdigit()}
 
 
-def _outputs(ports: Sequence[Mapping[str, Any]], printed: str) -> Arrays:
+def outputs_of(ports: Sequence[Mapping[str, Any]], printed: str) -> Arrays:
+    """The outputs in the printed text; ToolError if there are more or fewer."""
     lines = [line for line in printed.splitlines() if re.fullmatch("(?:[0-9a-f]{2})*", line)]
     if len(lines) != len(ports):
         raise ToolError(f"examples/cortexm printed {len(lines)} outputs, not {len(ports)}")

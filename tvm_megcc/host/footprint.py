@@ -18,8 +18,8 @@ from typing import Any
 from tvm_megcc.core.cpu_names import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import call_graph
-from tvm_megcc.host.firmware import COMPILER, EMULATOR, EXAMPLE, Firmware, sections, stack_of
+from tvm_megcc.host import call_graph, firmware
+from tvm_megcc.host.firmware import COMPILER, EMULATOR, Firmware
 from tvm_megcc.host.instruction_counts import plugin
 from tvm_megcc.host.package import Package
 from tvm_megcc.target import resolve
@@ -115,11 +115,7 @@ def footprint(package: Package, cpu: str) -> Footprint:
     word, cpu = cpu, cpu_of(cpu)
     if cpu not in CPUS:
         raise InputError(f"--for {word}: there is no table for this CPU; use {', '.join(CPUS)}")
-    if not (package.path / EXAMPLE / "Makefile").is_file():
-        raise InputError(
-            f"'{package.path}' has no program for a Cortex-M; compile the model with --mcpu {cpu},"
-            " fixed shapes, one pool of memory, and without --weights bin"
-        )
+    firmware.check(package.path, cpu)
     arch = next(a for a in package.archs if a.startswith("cortexm"))
     (own,) = resolve([], [cpu])
     if not machine(own).includes(machine(arch)):
@@ -135,30 +131,30 @@ def footprint(package: Package, cpu: str) -> Footprint:
         root = Path(directory) / "package"
         shutil.copytree(package.path, root, ignore=shutil.ignore_patterns("obj", "*.a", "build"))
         # ccache keeps objects, but not what gcc says of their functions.
-        firmware = Firmware(root, cpu, ("-fcallgraph-info=su",), {"CCACHE_DISABLE": "1"})
-        program = firmware.build()
+        example = Firmware(root, cpu, ("-fcallgraph-info=su",), {"CCACHE_DISABLE": "1"})
+        program = example.build()
         texts = (path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.ci")))
         graph = call_graph.read(texts)
         bound = graph.deepest("reset", facts["kernels"])
-        sizes = sections(program)
+        sizes = firmware.sections(program)
         stack, how = bound, "built"
         executed = Executed(arch, not_counted=f"no {EMULATOR}; apt install qemu-system-arm")
         if shutil.which(EMULATOR) is not None:
             how = "measured"
-            stack, executed = _run(firmware, arch)
+            stack, executed = _run(example, arch)
     return Footprint(
         cpu, how, sizes[".text"], sizes[".rodata"] + sizes.get(".ARM.exidx", 0), sizes[".data"],
         facts["arena_bytes"], sizes[".bss"] - facts["arena_bytes"], stack, bound, executed,
     )  # fmt: skip
 
 
-def _run(firmware: Firmware, arch: str) -> tuple[int, Executed]:
+def _run(example: Firmware, arch: str) -> tuple[int, Executed]:
     """The stack that an inference used, and its instructions if they can be counted."""
     try:
         plugin()
     except ToolError as error:
-        return stack_of(firmware.run()), Executed(arch, not_counted=str(error))
-    whole, parts = firmware.counted(), firmware.counted(by_call=True)
+        return firmware.stack_of(example.run()), Executed(arch, not_counted=str(error))
+    whole, parts = example.counted(), example.counted(by_call=True)
     return whole.stack_bytes, Executed(arch, whole.counts.totals["instructions"], parts.calls)
 
 

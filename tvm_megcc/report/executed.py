@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tvm_megcc.host import serving
 from tvm_megcc.host.footprint import Executed
 from tvm_megcc.host.package import Package
 from tvm_megcc.report.profile import Row, grouped, profile
@@ -16,7 +17,11 @@ from tvm_megcc.report.profile import Row, grouped, profile
 
 def rows(executed: Executed, package: Package) -> tuple[Row, ...]:
     """The calls in the order of the program; their times are 0."""
-    graph = package.manifest["per_arch"][executed.arch]["graph"]
+    shapes = {port.name: port.shape for port in package.inputs}
+    sizes = serving.dims_of(package.inputs, shapes)
+    found = serving.program_for(package.manifest["per_arch"][executed.arch], sizes)
+    assert found is not None, "the example has fixed shapes"
+    kernels = [call["kernel"] for call in found[1]["graph"]["calls"]]
     events = [
         {
             "cat": "call",
@@ -24,7 +29,7 @@ def rows(executed: Executed, package: Package) -> tuple[Row, ...]:
             "args": {
                 "run": 0,
                 "call": number,
-                "kernel": graph["calls"][number]["kernel"],
+                "kernel": kernels[number],
                 "instructions": instructions,
             },
         }
@@ -32,7 +37,7 @@ def rows(executed: Executed, package: Package) -> tuple[Row, ...]:
     ]
     facts = {
         "machine": executed.arch,
-        "inputs": {port.name: list(port.shape) for port in package.inputs},
+        "inputs": shapes,
         "threads": 1,
         "not_counted": "",
     }
