@@ -169,7 +169,7 @@ def update(networks: Sequence[Network]) -> None:
     """
     if unknown := [network.name for network in networks if network.name not in COUNTED]:
         raise MegccError(f"the table has {', '.join(COUNTED)}, not {', '.join(unknown)}")
-    version = instruction_table.compiler()
+    version = instruction_table.ARM64.compiler()
     known = stored() if TABLE.exists() else Table(version, {})
     if version != known.compiler and len(networks) < len(COUNTED):
         raise MegccError(f"the table is of gcc {known.compiler}, this is {version}: update all")

@@ -46,6 +46,50 @@ def test_it_is_what_the_program_then_takes(compiled: package.Package, tmp_path: 
     assert found.stack == pytest.approx(stack, rel=0.05)
     # The deepest chain of calls is longer than that of this run by some registers.
     assert stack <= found.stack_bound < 1.4 * stack
+    # Of the same instructions, some 20 a call are the hook's.
+    total, calls = found.executed.instructions, found.executed.calls
+    facts = compiled.manifest["per_arch"]["cortexm+dsp"]
+    assert [number for number, _ in calls] == list(range(facts["calls"]))
+    inside = sum(count for _, count in calls)
+    assert 0.98 * total < inside < total + 30 * len(calls), (total, calls)
+
+
+@pytest.mark.slow
+@needs_tools
+def test_instructions_by_operator_and_by_call(
+    compiled: package.Package, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["inspect", str(compiled.path), "--for", "cortex-m4"]
+    assert main([*command, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["for"]
+    by_operator = facts["by_operator"]
+    counts = [call["instructions"] for call in facts["calls"]]
+    assert sum(by_operator.values()) == sum(counts) and 0 < max(counts) < facts["instructions"]
+    assert "Conv" in max(by_operator, key=by_operator.get)
+    assert main([*command, "--by", "call"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    head = next(k for k, line in enumerate(printed) if line.startswith("  instructions "))
+    assert (
+        printed[head] == f"  instructions {facts['instructions']:,} for inputs of zeros, by call:"
+    )
+    rows = [line.split() for line in printed[head + 1 :]]
+    assert sorted(int(row[0].replace(",", "")) for row in rows[:-1]) == sorted(counts)
+    assert printed[-1].endswith("between the calls")
+
+
+@pytest.mark.slow
+@needs_tools
+def test_without_the_counter_the_stack_is_measured(
+    compiled: package.Package, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> Path:
+        raise ToolError("the counter's plugin needs a C compiler")
+
+    monkeypatch.setattr(footprint, "plugin", none)
+    found = footprint.footprint(compiled, "cortex-m4")
+    assert found.how == "measured" and 0 < found.stack < found.stack_bound
+    assert found.executed.instructions is None
+    assert found.executed.not_counted == "the counter's plugin needs a C compiler"
 
 
 @pytest.mark.slow
@@ -106,7 +150,9 @@ def test_cli_prints_it(
     monkeypatch.setattr(footprint, "COMPILER", "gcc-of-nowhere")
     command = ["inspect", str(compiled.path), "--for", "cortex-m4"]
     assert main(command) == 0
-    assert "on a cortex-m4, estimated from a table" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "on a cortex-m4, estimated from a table" in printed
+    assert "instructions are not counted: no gcc-of-nowhere; apt install" in printed
     assert main([*command, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["for"]
     assert facts["flash"] == facts["text"] + facts["rodata"] + facts["data"]

@@ -33,8 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--for",
         dest="cpu",
         metavar="CPU",
-        help="flash, RAM and stack on a Cortex-M (cortex-m4, ...), of the program in the package's"
-        " examples/cortexm",
+        help="flash, RAM, stack and executed instructions on a Cortex-M (cortex-m4, ...), of the"
+        " program in the package's examples/cortexm",
     )
     parser.add_argument(
         "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"
@@ -44,12 +44,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TRACE.json",
         help="show what the package's `run --trace TRACE.json` has measured, perhaps on a device",
     )
-    profiling.add_output(parser)
+    profiling.add_output(parser, default=None)
     html_page.arguments(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc.host import footprint, package
+    from tvm_megcc.report import executed
 
     html_page.check(args)
     if args.profile is not None and args.html is None:
@@ -62,8 +63,9 @@ def run(args: argparse.Namespace) -> None:
         arch = opened.choose(args.arch)
         inputs = opened.inputs
         found = None if args.cpu is None else footprint.footprint(opened, args.cpu)
+        calls = executed.rows(found.executed, opened) if found and found.executed.calls else ()
     if found is not None:
-        facts["for"] = found.facts
+        facts["for"] = {**found.facts, **executed.facts(calls)}
     if args.shapes is not None:
         facts["at"] = changing.at_shapes(
             facts, inputs, options.shapes(args.shapes, "--shapes") or {}
@@ -107,8 +109,9 @@ def run(args: argparse.Namespace) -> None:
         print(f"kernels for {arch}:")
         for symbol in a["kernels"]:
             print(f"  {symbol}")
-    for line in () if found is None else found.lines():
-        print(line)
+    if found is not None:
+        for line in (*found.lines(), *executed.lines(found.executed, calls, args.by or "operator")):
+            print(line)
 
 
 def show_profile(args: argparse.Namespace) -> None:
@@ -116,6 +119,7 @@ def show_profile(args: argparse.Namespace) -> None:
     from tvm_megcc.host.trace import read_trace
     from tvm_megcc.report import formats
 
+    args.by = args.by or "call"
     profiling.check_outputs(args)
     profile = profiling.profile_of(read_trace(Path(args.profile)), args.package)
     profiling.show(profile, args, print_table=not args.json)

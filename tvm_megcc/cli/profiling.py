@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 GROUPINGS = ("call", "operator", "node", "kernel")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser, default: str | None = "call") -> None:
     """Add options for the form of a profile, and for files to write it to."""
     parser.add_argument(
         "--by",
         choices=GROUPINGS,
-        default="call",
+        default=default,
         help="what the profile's rows are: calls; or, added up, the operators or nodes of the ONNX"
-        " model, or the kernels (default: %(default)s)",
+        f" model, or the kernels (default: {default or 'call; operator with --for'})",
     )
     parser.add_argument(
         "--profile-output",

@@ -2,12 +2,11 @@
 
 Enters: a package with ``examples/cortexm``, and a CPU. Leaves: bytes of flash, RAM and stack of
 that program. Where there is an ``arm-none-eabi-gcc`` it is built; where there is qemu, too, it
-runs, and says what it used of the stack; else they are estimates.
+runs, and says what it used of the stack and executed; else they are estimates.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import tempfile
@@ -19,13 +18,11 @@ from typing import Any
 from tvm_megcc.core.cpu_names import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import call_graph, toolchain
+from tvm_megcc.host import call_graph, firmware
+from tvm_megcc.host.firmware import COMPILER, EMULATOR, Firmware
+from tvm_megcc.host.instruction_counts import plugin
 from tvm_megcc.host.package import Package
 from tvm_megcc.target import resolve
-
-COMPILER = "arm-none-eabi-gcc"
-EMULATOR = "qemu-system-arm"
-_EXAMPLE = Path("examples") / "cortexm"
 
 #: Those of the tables in the example's Makefile.
 CPUS = (
@@ -46,6 +43,17 @@ TABLES, STACK = 1200, 1000
 
 
 @dataclass(frozen=True, slots=True)
+class Executed:
+    """Instructions of one inference of zeros."""
+
+    arch: str  # machine of the code
+    instructions: int | None = None
+    #: Number and instructions of each call of the program, in the order of the run.
+    calls: tuple[tuple[int, int], ...] = ()
+    not_counted: str = ""  # why there are none
+
+
+@dataclass(frozen=True, slots=True)
 class Footprint:
     """Bytes of the example's program on a CPU."""
 
@@ -63,11 +71,14 @@ class Footprint:
     other_ram: int
     stack: int  # bytes that an inference wrote to, of a painted stack
     stack_bound: int  # bytes of the deepest chain of calls, without interrupts
+    executed: Executed
 
     @property
     def facts(self) -> dict[str, Any]:
-        """For JSON, with the sums."""
-        return {**asdict(self), "flash": self.flash, "ram": self.ram}
+        """For JSON, with the sums, and without the calls."""
+        facts = {**asdict(self), "flash": self.flash, "ram": self.ram}
+        facts["instructions"] = facts.pop("executed")["instructions"]
+        return facts
 
     @property
     def flash(self) -> int:
@@ -104,11 +115,7 @@ def footprint(package: Package, cpu: str) -> Footprint:
     word, cpu = cpu, cpu_of(cpu)
     if cpu not in CPUS:
         raise InputError(f"--for {word}: there is no table for this CPU; use {', '.join(CPUS)}")
-    if not (package.path / _EXAMPLE / "Makefile").is_file():
-        raise InputError(
-            f"'{package.path}' has no program for a Cortex-M; compile the model with --mcpu {cpu},"
-            " fixed shapes, one pool of memory, and without --weights bin"
-        )
+    firmware.check(package.path, cpu)
     arch = next(a for a in package.archs if a.startswith("cortexm"))
     (own,) = resolve([], [cpu])
     if not machine(own).includes(machine(arch)):
@@ -118,27 +125,41 @@ def footprint(package: Package, cpu: str) -> Footprint:
         )
     facts = package.manifest["per_arch"][arch]
     if shutil.which(COMPILER) is None:
-        return _estimated(cpu, package.manifest, facts)
+        return _estimated(cpu, package.manifest, arch)
     _check_known(cpu)
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         root = Path(directory) / "package"
         shutil.copytree(package.path, root, ignore=shutil.ignore_patterns("obj", "*.a", "build"))
-        folder = root / _EXAMPLE
-        _make(folder, cpu, "firmware.elf")
+        # ccache keeps objects, but not what gcc says of their functions.
+        example = Firmware(root, cpu, ("-fcallgraph-info=su",), {"CCACHE_DISABLE": "1"})
+        program = example.build()
         texts = (path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.ci")))
         graph = call_graph.read(texts)
         bound = graph.deepest("reset", facts["kernels"])
-        sizes = _sections(folder / "firmware.elf")
+        sizes = firmware.sections(program)
         stack, how = bound, "built"
+        executed = Executed(arch, not_counted=f"no {EMULATOR}; apt install qemu-system-arm")
         if shutil.which(EMULATOR) is not None:
-            stack, how = _painted(_make(folder, cpu, "run")), "measured"
+            how = "measured"
+            stack, executed = _run(example, arch)
     return Footprint(
         cpu, how, sizes[".text"], sizes[".rodata"] + sizes.get(".ARM.exidx", 0), sizes[".data"],
-        facts["arena_bytes"], sizes[".bss"] - facts["arena_bytes"], stack, bound,
+        facts["arena_bytes"], sizes[".bss"] - facts["arena_bytes"], stack, bound, executed,
     )  # fmt: skip
 
 
-def _estimated(cpu: str, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> Footprint:
+def _run(example: Firmware, arch: str) -> tuple[int, Executed]:
+    """The stack that an inference used, and its instructions if they can be counted."""
+    try:
+        plugin()
+    except ToolError as error:
+        return firmware.stack_of(example.run()), Executed(arch, not_counted=str(error))
+    whole, parts = example.counted(), example.counted(by_call=True)
+    return whole.stack_bytes, Executed(arch, whole.counts.totals["instructions"], parts.calls)
+
+
+def _estimated(cpu: str, manifest: Mapping[str, Any], arch: str) -> Footprint:
+    facts = manifest["per_arch"][arch]
     text = RUNTIME_TEXT
     for symbol in facts["kernels"]:
         name = symbol.removeprefix("megcc_").split("_")[0]
@@ -146,7 +167,10 @@ def _estimated(cpu: str, manifest: Mapping[str, Any], facts: Mapping[str, Any]) 
     rodata = facts["weight_bytes"] + facts["program_bytes"] + TABLES
     ports = sum(port["bytes"] for side in ("inputs", "outputs") for port in manifest[side])
     other = ports + 512 + 256 + 64  # model, context, alignment of the arena
-    return Footprint(cpu, "estimated", text, rodata, 0, facts["arena_bytes"], other, STACK, STACK)
+    executed = Executed(arch, not_counted=f"no {COMPILER}; apt install gcc-arm-none-eabi")
+    return Footprint(
+        cpu, "estimated", text, rodata, 0, facts["arena_bytes"], other, STACK, STACK, executed
+    )
 
 
 def _check_known(cpu: str) -> None:
@@ -157,38 +181,3 @@ def _check_known(cpu: str) -> None:
             f"{COMPILER} {version.strip()} does not know -mcpu={cpu}; take a newer one, or an older"
             " CPU that the code is for as well (cortex-m55)"
         )
-
-
-def _make(folder: Path, cpu: str, goal: str) -> str:
-    """Build or run the example; its printed text."""
-    command = ["make", "-s", "-j2", goal, f"CPU={cpu}", "EXTRA_CFLAGS=-fcallgraph-info=su"]
-    # ccache keeps objects, but not what gcc says of their functions.
-    environment = {**toolchain.make_environment(), "CCACHE_DISABLE": "1"}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=600,
-        env=environment,
-    )
-    if done.returncode != 0:
-        what = f"examples/cortexm for {cpu} ({' '.join(command)})"
-        raise toolchain.failure(what, done.stdout + done.stderr)
-    return done.stdout + done.stderr
-
-
-def _sections(program: Path) -> dict[str, int]:
-    """Bytes of each section."""
-    tool = COMPILER.replace("gcc", "size")
-    done = subprocess.run([tool, "-A", program], capture_output=True, text=True, check=True)
-    rows = (line.split() for line in done.stdout.splitlines())
-    return {r[0]: int(r[1]) for r in rows if len(r) == 3 and r[1].isdigit()}
-
-
-def _painted(printed: str) -> int:
-    found = re.search(r"^stack: (\d+) bytes$", printed, re.M)
-    if found is None:
-        raise ToolError(f"examples/cortexm did not say what it used of the stack:\n{printed}")
-    return int(found[1])

@@ -30,6 +30,8 @@ from tvm_megcc.host import toolchain
 
 HERE = Path(__file__).resolve().parent / "counter"
 MARKS = HERE / "marks.h"
+#: Marks of each call, for the program of `firmware`.
+CALL_MARKS = HERE / "call_marks.h"
 
 #: ELF machine -> qemu's name, prefix of the cross tools, where the guest's memory begins. A base
 #: other than 0 lets addresses of 32 bits be found among the maps of a process of 64.
