@@ -105,3 +105,11 @@ def test_the_benchmarks_own_file_takes_as_many_instructions(
         run(path, cpu, given).counts.totals["instructions"] for path in (made(network), model)
     )
     assert abs(ours / real - 1) < REAL, (ours, real)
+
+
+@pytest.mark.parametrize("network", ["kws", "ad"])
+def test_code_for_size_takes_at_most_15_percent_more(network: str, tmp_path: Path) -> None:
+    package = table.board_package(network, "cortex-m4", tmp_path / "pkg", "size")
+    given = NETWORKS[network].arrays()
+    small = board.run(package, "cortex-m4", given).counts.totals["instructions"]
+    assert small <= 1.15 * table.BOARDS.stored().counts[f"{network}:cortex-m4"]
