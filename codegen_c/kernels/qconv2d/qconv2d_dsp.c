@@ -8,8 +8,8 @@
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=X Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
 // pack: w=qgemm_panels(nr=NR, kr=MEGCC_Q8_GROUP, chunk=MEGCC_Q8_GROUP, few=MEGCC_Q8_ROWS)
-// workspace: 4 * kh * (up(kw * ic, MEGCC_Q8_GROUP) if g * dw == 1 and kw > 1 else kw * up(ic // g,
-//   MEGCC_Q8_GROUP))
+// workspace: 2 * min(n * oh * ow, 2) * kh * (up(kw * ic, MEGCC_Q8_GROUP) if g * dw == 1 and kw > 1
+//   else kw * up(ic // g, MEGCC_Q8_GROUP))
 // work: n * oh
 // cost: ow * oc * kh * kw * (ic // g)
 //

@@ -8,7 +8,7 @@
 // tolerance: 1e-6 if out == MEGCC_QUANT_REAL and act else 0
 // params: X=L Y=Y OUT=out ACT=act SCALES=channel_scales OFFSET=offset ZERO=zero_operand
 // pack: rhs=qmatmul_panels(nr=NR, kr=MEGCC_Q8_GROUP, chunk=MEGCC_Q8_GROUP)
-// workspace: 4 * up(k, MEGCC_Q8_GROUP)
+// workspace: 2 * min(b * m, 2) * up(k, MEGCC_Q8_GROUP)
 // work: b * m
 // cost: n * k
 //
