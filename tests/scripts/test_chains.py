@@ -99,7 +99,7 @@ def test_chain_loop_has_the_right_answer(name: str, loops) -> None:
 def test_chain_instructions_beside_the_loop(name: str, loops_arm64, tmp_path: Path) -> None:
     if not shutil.which("qemu-aarch64"):
         pytest.skip("needs qemu-aarch64: apt install qemu-user")
-    known, here = table.stored().compiler, table.compiler()
+    known, here = table.ARM64.stored().compiler, table.ARM64.compiler()
     if here != known:
         pytest.skip(f"ratios are of gcc {known} for arm64, here is {here or 'none'}")
     row = chains.counted(graphs.CHAINS[name].case(), loops_arm64, tmp_path / "package")

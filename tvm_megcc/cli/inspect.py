@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc.report import executed
 
     html_page.check(args)
+    args.by = args.by or ("call" if args.cpu is None else "operator")
     if args.profile is not None and args.html is None:
         show_profile(args)
         return
@@ -110,7 +111,7 @@ def run(args: argparse.Namespace) -> None:
         for symbol in a["kernels"]:
             print(f"  {symbol}")
     if found is not None:
-        for line in (*found.lines(), *executed.lines(found.executed, calls, args.by or "operator")):
+        for line in (*found.lines(), *executed.lines(found.executed, calls, args.by)):
             print(line)
 
 
@@ -119,7 +120,6 @@ def show_profile(args: argparse.Namespace) -> None:
     from tvm_megcc.host.trace import read_trace
     from tvm_megcc.report import formats
 
-    args.by = args.by or "call"
     profiling.check_outputs(args)
     profile = profiling.profile_of(read_trace(Path(args.profile)), args.package)
     profiling.show(profile, args, print_table=not args.json)
