@@ -11,6 +11,8 @@
 // depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
 // BIAS.
 //
+// One of floats whose `b` is in f16 defines MEGCC_GEMM_F16; tiles widen it as they load it.
+//
 // One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
 // as they load it; for others the panels of a column of tiles, at most MEGCC_GEMM_PANELS, become
 // floats in the workspace, once for a block of rows. f16 that is stored only is widened the one way
@@ -32,6 +34,9 @@
 #include "simd/megcc_bf16.h"
 #define MEGCC_GEMM_WIDEN megcc_bf16_widen
 typedef uint16_t megcc_gemm_b_t;
+#elif defined(MEGCC_GEMM_F16)
+#include "simd/megcc_vh.h"
+typedef uint16_t megcc_gemm_b_t;
 #else
 #define MEGCC_GEMM_WIDEN megcc_vh_widen
 typedef megcc_elem_t megcc_gemm_b_t;
@@ -40,6 +45,9 @@ typedef megcc_elem_t megcc_gemm_b_t;
 #define MEGCC_GEMM_WIDENS
 typedef uint16_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_load_bf16(p)
+#elif defined(MEGCC_GEMM_F16)
+typedef uint16_t megcc_gemm_panel_t;
+#define MEGCC_GEMM_LOAD_B(p) megcc_vh_load(p)
 #elif defined(MEGCC_GEMM_PANELS)
 typedef float megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_of(p, MEGCC_VL)
@@ -188,6 +196,15 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 
 #ifdef MEGCC_TILE_PIECE
 #include "gemm/megcc_gemm_pieces.h"
+#endif
+
+#if defined(MEGCC_SIMD_HALF_H) && MEGCC_VL >= 8
+#define MEGCC_TILE_CHUNK 32
+MEGCC_INLINE void megcc_tile_widen(const megcc_elem_t *from, float *to, int32_t n) {
+  int32_t k = 0;
+  for (; n - k >= MEGCC_VL; k += MEGCC_VL) megcc_vf_lanes(to + k, megcc_vf_load(from + k));
+  if (k < n) megcc_vf_lanes_n(to + k, megcc_vf_load_n(from + k, n - k), n - k);
+}
 #endif
 
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)
