@@ -23,9 +23,9 @@ from tvm_megcc.host import files
 #: How many objects are kept, the latest used ones; and by how many more there are some are dropped.
 KEEP, SLACK = 8192, 512
 
-#: What is shared among packages: the runtime and the kernels. What else there is reads the weights,
-#: or headers of the operating system, which are nothing of the compiler's.
-SHARED = "src/"
+#: What is shared among packages: the runtime, the kernels and the program `run`. The rest reads
+#: the weights.
+SHARED = ("src/", "runner/", "main.c")
 
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(.)([^\">\n]*)", re.MULTILINE)
 
