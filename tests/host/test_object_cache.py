@@ -64,6 +64,11 @@ def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     for text in ("", "#define OTHER 1\n"):
         first.write_text(text)
         assert runtime <= set(build(package, "-include", str(first)))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert runtime.isdisjoint(build(package, f"-I{other}")), "a folder of which nothing is read"
+    (other / "stddef.h").write_text("#include_next <stddef.h>\n")
+    assert runtime & set(build(package, f"-I{other}"))
     header = package / "src" / "megcc_port.h"
     header.write_text(header.read_text() + "\n// another text\n")
     changed = runtime & set(build(package))

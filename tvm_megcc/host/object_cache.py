@@ -173,10 +173,19 @@ def _key(texts: Texts, one: Compilation, who: str) -> str | None:
     if found is None:
         return None
     digest = hashlib.sha256(who.encode())
-    flags = (word for word in one.words if not texts.ignore(word, found))
+    flags = (
+        word for word in one.words if not texts.ignore(word, found) and not _is_unread(word, found)
+    )
     for part in (" ".join(flags).encode(), *(p for row in found for p in row)):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:40]
+
+
+def _is_unread(flag: str, found: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a flag names a folder that none of the files `found` is in."""
+    folder = os.fsencode(os.path.normpath(flag.removeprefix("-I")))
+    is_read = folder == b"." or any(path.startswith(folder + b"/") for path, _ in found)
+    return flag.startswith("-I") and not is_read
 
 
 class Texts:
