@@ -112,6 +112,7 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
         "-fcallgraph-info=su",
     ):  # where it was built is in it, or another file is written
         assert not object_cache.Compilation(("cc", flag, *command[1:])).is_shared
+    assert object_cache.Compilation(("cc", "-g1", *command[1:])).is_shared
     for text, known in {
         "#include <stdint.h>\n": True,
         "# include NAME\n": False,

@@ -29,9 +29,10 @@ SHARED = ("src/", "runner/", "main.c")
 
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(.)([^\">\n]*)", re.MULTILINE)
 
-#: Flags that write more than the object, or into it where it was built.
+#: Flags that write more than the object, or into it where it was built. Of the latter `-g1`, which
+#: sanitizers ask for to name lines, is allowed: it has no more than that for a debugger.
 _NOT_ALONE = re.compile(
-    r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
+    r"-g(?!1$).*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
     r"|-fcallgraph-info.*|-ftime-trace.*|-Wa,.*"
 )
 
