@@ -70,8 +70,8 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #endif
 #endif
 
-// Tile rows (then MID of them, where there are such tiles, then 1) and the vectors per row of the
-// wide, the middle and the narrow tile, by the number of registers. A kernel of one row
+// Tile rows (then MID and FEW of them, where there are such tiles, then 1) and the vectors per row
+// of the wide, the middle and the narrow tile, by the number of registers. A kernel of one row
 // (MEGCC_GEMM_ONE_ROW) wants many sums at a time instead: each waits for its last multiply-add.
 #if defined(MEGCC_GEMM_A53_H)
 #define MEGCC_GEMM_ROWS 8
@@ -90,11 +90,13 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #elif MEGCC_VL == 16
 #define MEGCC_GEMM_ROWS 12
 #define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_ROWS_FEW 2
 #define MEGCC_GEMM_WIDE 2
 #define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 8
 #define MEGCC_GEMM_ROWS 6
 #define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_ROWS_FEW 2
 #define MEGCC_GEMM_WIDE 2
 #define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 4
@@ -109,12 +111,16 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #if defined(MEGCC_SMALL) || (defined(MEGCC_GEMM_PIXELS) && MEGCC_GEMM_ROWS == 4)
 #undef MEGCC_GEMM_ROWS_MID
 #endif
+#if defined(MEGCC_SMALL) || defined(MEGCC_GEMM_PIXELS)
+#undef MEGCC_GEMM_ROWS_FEW
+#endif
 #if defined(MEGCC_SMALL) && defined(MEGCC_GEMM_MIDDLE)
 #undef MEGCC_GEMM_WIDE
 #endif
 #ifdef MEGCC_GEMM_ONE_ROW
 #undef MEGCC_GEMM_ROWS
 #undef MEGCC_GEMM_ROWS_MID
+#undef MEGCC_GEMM_ROWS_FEW
 #define MEGCC_GEMM_ROWS 1
 #endif
 #if defined(MEGCC_GEMM_PANELS) && MEGCC_GEMM_WIDE * MEGCC_VL > MEGCC_GEMM_PANELS * NR
