@@ -11,6 +11,9 @@
 // depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
 // BIAS.
 //
+// One of at most 8 columns may define MEGCC_GEMM_TALL: on x86 its tiles have as many sums as wide
+// ones, in rows.
+//
 // One of floats whose `b` is in f16 defines MEGCC_GEMM_F16; tiles widen it as they load it.
 //
 // One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
@@ -92,6 +95,10 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_ROWS_MID 4
 #define MEGCC_GEMM_ROWS_FEW 2
 #define MEGCC_GEMM_WIDE 2
+#define MEGCC_GEMM_NARROW 1
+#elif MEGCC_VL == 8 && defined(MEGCC_GEMM_TALL)
+#define MEGCC_GEMM_ROWS 12
+#define MEGCC_GEMM_ROWS_MID 4
 #define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 8
 #define MEGCC_GEMM_ROWS 6

@@ -28,6 +28,8 @@
 // weights: sizeof(W) * values
 // kernel: conv2d_nhwc_f32_gemm arch=portable dtype=f32 rank=10 tolerance=2e-6 NR=8
 // kernel: conv2d_nhwc_f32_gemm_x86 arch=x86 dtype=f32 rank=20 tolerance=2e-6 NR=16
+// kernel: conv2d_nhwc_f32_gemm_few_x86 arch=x86 dtype=f32 rank=20 tolerance=2e-6 NR=8
+//   when="(g == 1 or oc // g >= 4) and ic > 0 and oc // g <= 8" MEGCC_GEMM_TALL=1
 // kernel: conv2d_nhwc_f32_packed_rows_armv7 arch=armv7 dtype=f32 rank=10 tolerance=2e-6 NR=8
 //   when="g == kh == kw == 1 and pt == pl == pb == pr == 0 and ic > 0 and ic % 8 == 0"
 //   optimize="speed balanced" MEGCC_GEMM_PACKED_ROWS=1 copied=1 tile=64 more="pixels * (ic // 4)"
@@ -53,6 +55,7 @@
 // * f16_gemm widens f16 as it is loaded, gemm_fp16 adds f16.
 // * panels: weights in f16 or bf16, of which a panel at a time becomes floats; on Arm64 as many as
 //   its widest tile reads.
+// * few_x86: 16 lanes would be half empty.
 // * packed_rows: a convolution of one tap whose pixels are copied to where one load reads four k of
 //   four of them. It pays where pixels are read for several panels of channels. `instructions` is
 //   beside those of the other kernels, which say what they take on Arm64: counted, Strassen's
