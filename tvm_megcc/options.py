@@ -71,7 +71,6 @@ class CompileOptions:
     """
 
     archs: Sequence[str] = ("host",)
-    board: str | None = None
     input_shapes: Shapes | None = None
     params: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     name: str | None = None
@@ -86,6 +85,7 @@ class CompileOptions:
     stepping: bool = False
     compiler: str | None = None
     dump_ir: AnyPath | None = None
+    board: str | None = None
 
     def check(self, model: Any = None) -> None:
         """Refuse values that no model can be compiled with, before TVM is loaded.
