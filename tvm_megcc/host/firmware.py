@@ -62,8 +62,8 @@ def check(package: Path, cpu: str) -> None:
 class Firmware:
     """The example of a package, which has a folder of its own, for a CPU.
 
-    `flags` are added to the compiler's, `variables` to those of ``make``. A method raises InputError
-    if the package has no example, ToolError if a tool is missing or fails.
+    `flags` are added to the compiler's, `variables` to those of ``make``. A method raises
+    InputError if the package has no example, ToolError if a tool is missing or fails.
     """
 
     package: Path
