@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -52,6 +53,15 @@ def golden(pytestconfig: pytest.Config) -> Callable[[str, Mapping[str, str]], No
     from tests import golden as golden_files
 
     return partial(golden_files.check, update=pytestconfig.getoption("--update-golden"))
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay: the garbage collector need not look through them at every round.
+
+    That is 15 % of what compiling a model takes.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

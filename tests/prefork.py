@@ -11,6 +11,7 @@ start the installed ``tvmc``.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -60,6 +61,8 @@ def serve(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()
+        gc.collect()
+        gc.freeze()  # children share what is loaded as long as nobody writes to it
         print("listening", flush=True)
         while sys.stdin not in select.select([listening, sys.stdin], [], [])[0]:
             connection, _ = listening.accept()

@@ -39,7 +39,14 @@ from tvm_megcc.codegen_c.emit.kernel_files import add_headers, kernel_files
 from tvm_megcc.codegen_c.emit.manifest import input_ports, manifest, output_ports, readme
 from tvm_megcc.codegen_c.emit.manifest_text import manifest_text
 from tvm_megcc.codegen_c.emit.model_header import header
-from tvm_megcc.codegen_c.emit.model_source import binary, has_builds, model_c, runner_h, weights_c
+from tvm_megcc.codegen_c.emit.model_source import (
+    binary,
+    has_builds,
+    model_c,
+    runner_features_h,
+    runner_h,
+    weights_c,
+)
 from tvm_megcc.codegen_c.emit.weight_segments import Layout, lay_out
 from tvm_megcc.codegen_c.sources import package_text, runtime_text
 from tvm_megcc.core.contents import Content, Parts, update
@@ -182,7 +189,8 @@ def package(
     shaped = any(code.is_shaped for code in codes.values())
     used = opcodes_of(codes)
     fails, draws = can_fail(used), can_draw(used)
-    out["runner/model.h"] = runner_h(ident, archs, weights, shaped, fails, draws)
+    out["runner/model.h"] = runner_h(ident, archs, weights)
+    out["runner/features.h"] = runner_features_h(shaped=shaped, fails=fails, draws=draws)
     for path in RUNNER:
         out[path] = package_text(path)
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")

@@ -15,7 +15,8 @@
 // channels.
 //
 // The including kernel defines MEGCC_WINOGRAD_M (2, 4 or 6), MEGCC_WINOGRAD_TILES (tiles of a
-// block), MEGCC_WINOGRAD_COLS (channels of a unit: whole panels), NR, ACT and RESIDUAL.
+// block), MEGCC_WINOGRAD_COLS (channels of a unit: whole panels), NR, ACT and RESIDUAL. With
+// MEGCC_GEMM_F16 tensors and weights are stored in f16, and all that is computed is float.
 #ifndef MEGCC_WINOGRAD_H
 #define MEGCC_WINOGRAD_H
 
@@ -23,6 +24,16 @@
 #include "gemm/megcc_gemm_plain.h"
 #include "op/conv2d.h"
 #include "megcc_winograd_lines.h"
+
+// A tensor's elements in memory, and vectors of them.
+#ifdef MEGCC_GEMM_F16
+#include "simd/megcc_vh.h"
+typedef uint16_t megcc_winograd_stored_t;
+#define MEGCC_WINOGRAD_STORED(name) megcc_vh_##name
+#else
+typedef megcc_elem_t megcc_winograd_stored_t;
+#define MEGCC_WINOGRAD_STORED(name) megcc_vf_##name
+#endif
 
 #if MEGCC_WINOGRAD_COLS % NR
 #error "MEGCC_WINOGRAD_COLS has to be a multiple of NR: a unit of work is whole panels"
@@ -184,23 +195,24 @@ MEGCC_COLD static void megcc_winograd_cut_in(const megcc_winograd_tile_t *t,
 }
 
 // Rows of `count` pixels of `lanes` channels into a patch.
-MEGCC_INLINE void megcc_winograd_copy(const megcc_elem_t *src, ptrdiff_t step, ptrdiff_t next,
-                                      int32_t rows, int32_t count, int32_t lanes,
+MEGCC_INLINE void megcc_winograd_copy(const megcc_winograd_stored_t *src, ptrdiff_t step,
+                                      ptrdiff_t next, int32_t rows, int32_t count, int32_t lanes,
                                       megcc_elem_t *patch) {
   for (; rows > 0; --rows, src += next, patch += MEGCC_WINOGRAD_LINE) {
-    const megcc_elem_t *from = src;
+    const megcc_winograd_stored_t *from = src;
     for (int32_t j = 0; j < count; ++j, from += step) {
-      megcc_vf_store(patch + j * MEGCC_VL, megcc_vf_load_n(from, lanes));
+      megcc_vf_store(patch + j * MEGCC_VL, MEGCC_WINOGRAD_STORED(load_n)(from, lanes));
     }
   }
 }
 
-// One row of each matrix: `v` is that of the first. A tile that the image does not cover, and the
-// channels after the last whole vector, go through a patch of one vector of channels, which is zero
-// where they are not.
+// One row of each matrix: `v` is that of the first. A tile that the image does not cover, the
+// channels after the last whole vector, and what is stored in f16 go through a patch of one vector
+// of channels, which is zero where there are none.
 MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
-                                              const megcc_winograd_tile_t *t, const megcc_elem_t *x,
-                                              megcc_elem_t *v, ptrdiff_t matrix) {
+                                              const megcc_winograd_tile_t *t,
+                                              const megcc_winograd_stored_t *x, megcc_elem_t *v,
+                                              ptrdiff_t matrix) {
   const int32_t *attr = w->attr;
   const int32_t ic = attr[CONV2D_IC], whole = ic / MEGCC_VL * MEGCC_VL;
   const int32_t top = t->y - attr[CONV2D_PT], left = t->x - attr[CONV2D_PL];
@@ -209,7 +221,9 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
   const int32_t i1 = down < t->rows + 2 ? down : t->rows + 2;
   const int32_t j1 = across < t->cols + 2 ? across : t->cols + 2;
   const int full = t->rows == MEGCC_WINOGRAD_M && t->cols == MEGCC_WINOGRAD_M;
+#ifndef MEGCC_GEMM_F16
   const int inside = i0 == 0 && j0 == 0 && i1 == t->rows + 2 && j1 == t->cols + 2;
+#endif
   const ptrdiff_t step = ic, next = (ptrdiff_t)attr[CONV2D_W] * ic;
   const ptrdiff_t at = i0 * MEGCC_WINOGRAD_LINE + j0 * MEGCC_VL;
   megcc_elem_t patch[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
@@ -218,6 +232,7 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
   x += ((ptrdiff_t)t->image * attr[CONV2D_H] + top + i0) * next + (left + j0) * step;
   in.v = v;
   in.matrix = matrix;
+#ifndef MEGCC_GEMM_F16
   if (inside) {
     in.src = x;
     in.step = step;
@@ -227,6 +242,7 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
     if (whole == ic) return;
     c = whole;
   }
+#endif
   in.src = patch;
   in.step = MEGCC_VL;
   in.next = MEGCC_WINOGRAD_LINE;
@@ -250,17 +266,17 @@ MEGCC_COLD static void megcc_winograd_tile_in(const megcc_winograd_t *w,
 typedef struct {
   megcc_elem_t *m;
   ptrdiff_t matrix;
-  const megcc_elem_t *bias, *residual;
-  megcc_elem_t *y;
+  const megcc_winograd_stored_t *bias, *residual;
+  megcc_winograd_stored_t *y;
   ptrdiff_t row, pixel;  // floats from row to row and from pixel to pixel
   float act_a, act_b;
 } megcc_winograd_out_t;
 
-#define MEGCC_WINOGRAD_STORE(j)                                                \
-  if ((j) < MEGCC_WINOGRAD_M) {                                                \
-    megcc_vf sum = line.v##j;                                                  \
-    MEGCC_EPILOGUE_VF(sum, megcc_vf_load(residual + (j)*pixel), act_a, act_b); \
-    megcc_vf_store(y + (j)*pixel, sum);                                        \
+#define MEGCC_WINOGRAD_STORE(j)                                                              \
+  if ((j) < MEGCC_WINOGRAD_M) {                                                              \
+    megcc_vf sum = line.v##j;                                                                \
+    MEGCC_EPILOGUE_VF(sum, MEGCC_WINOGRAD_STORED(load)(residual + (j)*pixel), act_a, act_b); \
+    MEGCC_WINOGRAD_STORED(store)(y + (j)*pixel, sum);                                        \
   }
 
 // A bias that is added to the product at the points (1, 1) comes out of the transforms at every
@@ -277,10 +293,11 @@ MEGCC_HOT static void megcc_winograd_full_out(const megcc_winograd_out_t *out, i
   megcc_elem_t lines[MEGCC_WINOGRAD_P * MEGCC_WINOGRAD_LINE];
   (void)act_a, (void)act_b;
   for (int32_t c = 0; c < floats; c += MEGCC_VL) {
-    const megcc_elem_t *residual = RESIDUAL ? out->residual + c : NULL, *src = lines;
-    megcc_elem_t *y = out->y + c;
+    const megcc_winograd_stored_t *residual = RESIDUAL ? out->residual + c : NULL;
+    const megcc_elem_t *src = lines;
+    megcc_winograd_stored_t *y = out->y + c;
     (void)residual;
-    megcc_winograd_add_bias(out, c, megcc_vf_load(out->bias + c));
+    megcc_winograd_add_bias(out, c, MEGCC_WINOGRAD_STORED(load)(out->bias + c));
     megcc_winograd_lines_of(MEGCC_WINOGRAD_M, 1, MEGCC_WINOGRAD_P, out->m + c,
                             MEGCC_WINOGRAD_P * matrix, matrix, lines, MEGCC_WINOGRAD_LINE,
                             MEGCC_VL);
@@ -311,19 +328,20 @@ MEGCC_HOT static void megcc_winograd_cut_out(const megcc_winograd_tile_t *t,
   (void)act_a, (void)act_b;
   for (; c < cols; c += MEGCC_VL) {
     const int32_t lanes = cols - c < MEGCC_VL ? cols - c : MEGCC_VL;
-    megcc_winograd_add_bias(out, c, megcc_vf_load_n(out->bias + c, lanes));
+    megcc_winograd_add_bias(out, c, MEGCC_WINOGRAD_STORED(load_n)(out->bias + c, lanes));
     megcc_winograd_lines_out(t->rows, t->cols + 2, out->m + c, MEGCC_WINOGRAD_P * out->matrix,
                              out->matrix, lines);
     megcc_winograd_lines_out(t->cols, t->rows_there, lines, MEGCC_VL, MEGCC_WINOGRAD_LINE, rows);
     for (int32_t i = 0; i < t->rows_there; ++i) {
       const megcc_elem_t *row = rows + i * MEGCC_WINOGRAD_LINE;
-      megcc_elem_t *y = out->y + i * out->row + c;
-      const megcc_elem_t *residual = RESIDUAL ? out->residual + i * out->row + c : NULL;
+      megcc_winograd_stored_t *y = out->y + i * out->row + c;
+      const megcc_winograd_stored_t *residual = RESIDUAL ? out->residual + i * out->row + c : NULL;
       (void)residual;
       for (int32_t j = 0; j < t->cols_there; ++j, y += out->pixel) {
         megcc_vf sum = megcc_vf_load(row + j * MEGCC_VL);
-        MEGCC_EPILOGUE_VF(sum, megcc_vf_load_n(residual + j * out->pixel, lanes), act_a, act_b);
-        megcc_vf_store_n(y, sum, lanes);
+        MEGCC_EPILOGUE_VF(sum, MEGCC_WINOGRAD_STORED(load_n)(residual + j * out->pixel, lanes),
+                          act_a, act_b);
+        MEGCC_WINOGRAD_STORED(store_n)(y, sum, lanes);
       }
     }
   }
@@ -346,7 +364,7 @@ MEGCC_COLD static void megcc_winograd_products(const megcc_winograd_t *w,
                                                megcc_elem_t *m, size_t m_matrix) {
   const megcc_elem_t *const *rows = g->a;
   const size_t skip = g->a_skip;
-  const megcc_elem_t *b = g->b;
+  const megcc_gemm_b_t *b = g->b;
   for (int32_t i = 0, k = 0; i < MEGCC_WINOGRAD_P; ++i) {
     for (int32_t j = 0; j < MEGCC_WINOGRAD_P; ++j, ++k) {
       const int no_cut_rows = i >= w->last_rows + 2, no_cut_cols = j >= w->last_cols + 2;
@@ -374,9 +392,14 @@ MEGCC_INLINE void megcc_winograd(void *const *ptr, const int32_t *attr, void *wo
   const int32_t units = groups * group_units;
   const size_t row = ((size_t)ic + MEGCC_VL - 1) / MEGCC_VL * MEGCC_VL;
   const size_t panels = ((size_t)ocg + NR - 1) / NR;
-  const megcc_elem_t *x = ptr[0], *weights = ptr[1], *bias = ptr[2];
-  const megcc_elem_t *residual = MEGCC_RESIDUAL(ptr, 3), **table = workspace;
-  megcc_elem_t *y = MEGCC_OUTPUT(ptr, 3), *v, *m;
+  const megcc_winograd_stored_t *x = ptr[0], *bias = ptr[2];
+  const void *const residual_at = MEGCC_RESIDUAL(ptr, 3);
+  void *const y_at = MEGCC_OUTPUT(ptr, 3);
+  const megcc_winograd_stored_t *residual = residual_at;
+  const megcc_gemm_b_t *weights = ptr[1];
+  const megcc_elem_t **table = workspace;
+  megcc_winograd_stored_t *y = y_at;
+  megcc_elem_t *v, *m;
   megcc_winograd_t w;
   megcc_winograd_block_t block;
   megcc_winograd_out_t out;

@@ -35,7 +35,7 @@ def test_emit_paths():
         "include/megcc_pool.h", "main.c", "manifest.json", "megcc_corners.pc.in", "megcc_pool.c",
         "model/model.c", "model/weights0.c", "model/weights0.c.bin",
     ]  # fmt: skip
-    assert {*assemble.RUNNER, "runner/model.h"} <= set(out)
+    assert {*assemble.RUNNER, "runner/model.h", "runner/features.h"} <= set(out)
     assert [f for f in out if f.startswith("src/kernels/")] == [
         "src/kernels/t_add.c", "src/kernels/t_affine.c", "src/kernels/t_split.c",
     ]  # fmt: skip

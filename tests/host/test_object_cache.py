@@ -46,7 +46,7 @@ def test_a_second_package_compiles_what_is_its_own(build: Build, tmp_path: Path)
     assert "src/megcc_run.c" in shared and add in shared
     again = build(second)
     assert [source for source in again if source in shared] == [add]
-    assert "main.c" in again and "model/model.c" in again
+    assert "main.c" not in again and {"runner/loading.c", "model/model.c"} <= set(again)
     assert build(first, folder="one") == [], "make finds all of it built"
     (first / "src" / "megcc_run.c").touch()
     assert build(first, folder="one") == ["src/megcc_run.c"], "what make wants anew is compiled"
@@ -64,6 +64,11 @@ def test_headers_and_flags_count(build: Build, tmp_path: Path) -> None:
     for text in ("", "#define OTHER 1\n"):
         first.write_text(text)
         assert runtime <= set(build(package, "-include", str(first)))
+    other = tmp_path / "other"
+    other.mkdir()
+    assert runtime.isdisjoint(build(package, f"-I{other}")), "a folder of which nothing is read"
+    (other / "stddef.h").write_text("#include_next <stddef.h>\n")
+    assert runtime & set(build(package, f"-I{other}"))
     header = package / "src" / "megcc_port.h"
     header.write_text(header.read_text() + "\n// another text\n")
     changed = runtime & set(build(package))
@@ -107,6 +112,7 @@ def test_what_a_macro_names_is_not_known(tmp_path: Path) -> None:
         "-fcallgraph-info=su",
     ):  # where it was built is in it, or another file is written
         assert not object_cache.Compilation(("cc", flag, *command[1:])).is_shared
+    assert object_cache.Compilation(("cc", "-g1", *command[1:])).is_shared
     for text, known in {
         "#include <stdint.h>\n": True,
         "# include NAME\n": False,

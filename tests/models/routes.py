@@ -27,6 +27,8 @@ TVM = "tvm"
 POISON = "poison"
 ROUTES = (*ARCHS, POISON, TVM)
 DEBUG = ("-DMEGCC_DEBUG",)
+#: On the host, as objects of the TVM library: the routes then compile a kernel once.
+SHARED = ("-fPIC",)
 
 #: Weights of a quantised model's package may be so much larger than the model's file.
 GROWTH = 1.1
@@ -115,7 +117,7 @@ class Compiled:
         opened = package.load(entry.package)
         arch = opened.choose("host" if route == POISON else route)
         where = entry.package.with_name(f"{entry.package.name}_{route}")
-        flags = DEBUG if route == POISON else ()
+        flags = {"host": SHARED, POISON: (*SHARED, *DEBUG)}.get(route, ())
         runner = toolchain.build(entry.package, arch, build_dir=where, extra_cflags=flags)
         return lambda inputs: (
             toolchain.run_package(runner, arch, inputs, opened.manifest, timeout=TIMEOUT_S).outputs

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tvm_megcc.backend import CFLAGS, Compiled
+from tvm_megcc.codegen_c.emit.model_source import runner_features_h
 from tvm_megcc.codegen_c.sources import package_text
 from tvm_megcc.core.contents import Content, to_bytes
 from tvm_megcc.host import files, toolchain
@@ -18,7 +19,6 @@ from tvm_megcc.host import files, toolchain
 #: ``runner/model.h``: the model is what `_MAIN` chose.
 _MODEL = """\
 #define MODEL_HEADER <megcc.h>
-#define MODEL_HAS_SHAPES {has_shapes}
 #define MODEL_HAS_MACHINES 0
 #define MODEL_MACHINE "{machine}"
 #define MODEL_IMAGE (*the_image)
@@ -77,10 +77,9 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
         for path, text in found.package.items():
             merged[_place(path, text, found)] = text
     (arch,) = next(iter(packages.values())).manifest["archs"]
-    merged["runner/model.h"] = _MODEL.format(
-        machine=arch,
-        has_shapes=int(any("src/megcc_shapes.c" in p.package for p in packages.values())),
-    )
+    merged["runner/model.h"] = _MODEL.format(machine=arch)
+    shaped = any("src/megcc_shapes.c" in p.package for p in packages.values())
+    merged["runner/features.h"] = runner_features_h(shaped=shaped, fails=False, draws=False)
     merged["main.c"] = _main(packages)
     files.write_tree(merged, folder / "package")
     return toolchain.build(

@@ -23,15 +23,16 @@ from tvm_megcc.host import files
 #: How many objects are kept, the latest used ones; and by how many more there are some are dropped.
 KEEP, SLACK = 8192, 512
 
-#: What is shared among packages: the runtime and the kernels. What else there is reads the weights,
-#: or headers of the operating system, which are nothing of the compiler's.
-SHARED = "src/"
+#: What is shared among packages: the runtime, the kernels and the program `run`. The rest reads
+#: the weights.
+SHARED = ("src/", "runner/", "main.c")
 
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(.)([^\">\n]*)", re.MULTILINE)
 
-#: Flags that write more than the object, or into it where it was built.
+#: Flags that write more than the object, or into it where it was built. Of the latter `-g1`, which
+#: sanitizers ask for to name lines, is allowed: it has no more than that for a debugger.
 _NOT_ALONE = re.compile(
-    r"-g.*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
+    r"-g(?!1$).*|--coverage|-ftest-coverage|-fprofile.*|-save-temps.*|-fsave.*|-fdump.*|-fstack-usage"
     r"|-fcallgraph-info.*|-ftime-trace.*|-Wa,.*"
 )
 
@@ -173,10 +174,19 @@ def _key(texts: Texts, one: Compilation, who: str) -> str | None:
     if found is None:
         return None
     digest = hashlib.sha256(who.encode())
-    flags = (word for word in one.words if not texts.ignore(word, found))
+    flags = (
+        word for word in one.words if not texts.ignore(word, found) and not _is_unread(word, found)
+    )
     for part in (" ".join(flags).encode(), *(p for row in found for p in row)):
         digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()[:40]
+
+
+def _is_unread(flag: str, found: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a flag names a folder that none of the files `found` is in."""
+    folder = os.fsencode(os.path.normpath(flag.removeprefix("-I")))
+    is_read = folder == b"." or any(path.startswith(folder + b"/") for path, _ in found)
+    return flag.startswith("-I") and not is_read
 
 
 class Texts:

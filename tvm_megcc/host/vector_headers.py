@@ -28,7 +28,7 @@ HEADERS = ("immintrin.h", "arm_neon.h")
 ENOUGH = 4
 
 #: How many are kept, the latest used ones: each has some 24 MB.
-KEEP = 8
+KEEP = 16
 
 _NAME = "megcc_vectors.h"
 _GCC = re.compile(r"(.*-)?gcc(-\d+)?")

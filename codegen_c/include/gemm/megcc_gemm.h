@@ -11,6 +11,8 @@
 // depend on how the work is split. The including kernel defines NR (8 or 16), ACT, RESIDUAL and
 // BIAS.
 //
+// One of floats whose `b` is in f16 defines MEGCC_GEMM_F16; tiles widen it as they load it.
+//
 // One whose `b` is in bf16 defines MEGCC_GEMM_BF16. Tiles of one row (MEGCC_GEMM_ONE_ROW) widen it
 // as they load it; for others the panels of a column of tiles, at most MEGCC_GEMM_PANELS, become
 // floats in the workspace, once for a block of rows. f16 that is stored only is widened the one way
@@ -32,6 +34,9 @@
 #include "simd/megcc_bf16.h"
 #define MEGCC_GEMM_WIDEN megcc_bf16_widen
 typedef uint16_t megcc_gemm_b_t;
+#elif defined(MEGCC_GEMM_F16)
+#include "simd/megcc_vh.h"
+typedef uint16_t megcc_gemm_b_t;
 #else
 #define MEGCC_GEMM_WIDEN megcc_vh_widen
 typedef megcc_elem_t megcc_gemm_b_t;
@@ -40,6 +45,9 @@ typedef megcc_elem_t megcc_gemm_b_t;
 #define MEGCC_GEMM_WIDENS
 typedef uint16_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_load_bf16(p)
+#elif defined(MEGCC_GEMM_F16)
+typedef uint16_t megcc_gemm_panel_t;
+#define MEGCC_GEMM_LOAD_B(p) megcc_vh_load(p)
 #elif defined(MEGCC_GEMM_PANELS)
 typedef float megcc_gemm_panel_t;
 #define MEGCC_GEMM_LOAD_B(p) megcc_vf_of(p, MEGCC_VL)
@@ -62,8 +70,8 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #endif
 #endif
 
-// Tile rows (then MID of them, where there are such tiles, then 1) and the vectors per row of the
-// wide, the middle and the narrow tile, by the number of registers. A kernel of one row
+// Tile rows (then MID and FEW of them, where there are such tiles, then 1) and the vectors per row
+// of the wide, the middle and the narrow tile, by the number of registers. A kernel of one row
 // (MEGCC_GEMM_ONE_ROW) wants many sums at a time instead: each waits for its last multiply-add.
 #if defined(MEGCC_GEMM_A53_H)
 #define MEGCC_GEMM_ROWS 8
@@ -82,11 +90,13 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #elif MEGCC_VL == 16
 #define MEGCC_GEMM_ROWS 12
 #define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_ROWS_FEW 2
 #define MEGCC_GEMM_WIDE 2
 #define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 8
 #define MEGCC_GEMM_ROWS 6
 #define MEGCC_GEMM_ROWS_MID 4
+#define MEGCC_GEMM_ROWS_FEW 2
 #define MEGCC_GEMM_WIDE 2
 #define MEGCC_GEMM_NARROW 1
 #elif MEGCC_VL == 4
@@ -101,12 +111,16 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #if defined(MEGCC_SMALL) || (defined(MEGCC_GEMM_PIXELS) && MEGCC_GEMM_ROWS == 4)
 #undef MEGCC_GEMM_ROWS_MID
 #endif
+#if defined(MEGCC_SMALL) || defined(MEGCC_GEMM_PIXELS)
+#undef MEGCC_GEMM_ROWS_FEW
+#endif
 #if defined(MEGCC_SMALL) && defined(MEGCC_GEMM_MIDDLE)
 #undef MEGCC_GEMM_WIDE
 #endif
 #ifdef MEGCC_GEMM_ONE_ROW
 #undef MEGCC_GEMM_ROWS
 #undef MEGCC_GEMM_ROWS_MID
+#undef MEGCC_GEMM_ROWS_FEW
 #define MEGCC_GEMM_ROWS 1
 #endif
 #if defined(MEGCC_GEMM_PANELS) && MEGCC_GEMM_WIDE * MEGCC_VL > MEGCC_GEMM_PANELS * NR
@@ -188,6 +202,15 @@ static const megcc_elem_t megcc_gemm_zeros[MEGCC_GEMM_WIDTH];
 
 #ifdef MEGCC_TILE_PIECE
 #include "gemm/megcc_gemm_pieces.h"
+#endif
+
+#if defined(MEGCC_SIMD_HALF_H) && MEGCC_VL >= 8
+#define MEGCC_TILE_CHUNK 32
+MEGCC_INLINE void megcc_tile_widen(const megcc_elem_t *from, float *to, int32_t n) {
+  int32_t k = 0;
+  for (; n - k >= MEGCC_VL; k += MEGCC_VL) megcc_vf_lanes(to + k, megcc_vf_load(from + k));
+  if (k < n) megcc_vf_lanes_n(to + k, megcc_vf_load_n(from + k, n - k), n - k);
+}
 #endif
 
 #define MEGCC_GEMM_TILE(rows, vectors) MEGCC_CAT4(megcc_gemm_tile_, rows, x, vectors)

@@ -3,7 +3,9 @@
 // because GCC keeps arrays of vectors in memory.
 //
 // NEON reads four k of every row with one load and multiplies by lane (megcc_gemm_arm64.h,
-// megcc_gemm_armv7.h); the other machines broadcast one k of a row at a time.
+// megcc_gemm_armv7.h); the other machines broadcast one k of a row at a time. Broadcasts of f16
+// cost x86 more than what is done with them, so MEGCC_TILE_CHUNK k of every row become floats
+// first.
 
 #include "gemm/megcc_tile_each.h"
 
@@ -18,12 +20,23 @@
 #define MEGCC_TILE_PTR(r) const megcc_elem_t *p##r = a[r] + g->a_skip;
 #define MEGCC_TILE_LOAD_B(_, j) const megcc_vf v##j = MEGCC_TILE_WIDE_B(MEGCC_TILE_B(j));
 #define MEGCC_TILE_FMA(r, j) c##r##_##j = megcc_vf_fma(c##r##_##j, x##r, v##j);
+#ifdef MEGCC_TILE_CHUNK
+#define MEGCC_TILE_WIDEN(r)                                            \
+  megcc_tile_widen(p##r, wide + (r)*MEGCC_TILE_CHUNK, (int32_t)chunk); \
+  p##r += chunk;
+#define MEGCC_TILE_STEP(r)                                                 \
+  {                                                                        \
+    const megcc_vf x##r = megcc_vf_dup(wide[(r)*MEGCC_TILE_CHUNK + at_k]); \
+    MEGCC_EACH_COL(MEGCC_TILE_FMA, r)                                      \
+  }
+#else
 #define MEGCC_TILE_STEP(r)                       \
   {                                              \
     const megcc_vf x##r = megcc_vf_spread(p##r); \
     ++p##r;                                      \
     MEGCC_EACH_COL(MEGCC_TILE_FMA, r)            \
   }
+#endif
 #define MEGCC_TILE_FINISH(r, j) \
   megcc_vf y##j = c##r##_##j;   \
   MEGCC_EPILOGUE_VF(y##j, megcc_vf_load(res + (j)*MEGCC_VL), act_a, act_b);
@@ -74,11 +87,25 @@ MEGCC_HOT static void MEGCC_GEMM_TILE(MEGCC_TILE_ROWS, MEGCC_TILE_VECTORS)(const
     for (size_t s = g->segments; s != 0; --s) {
       size_t k = g->length;
       MEGCC_EACH_ROW(MEGCC_TILE_PTR)
+#ifdef MEGCC_TILE_CHUNK
+      while (k != 0) {
+        float wide[MEGCC_TILE_ROWS * MEGCC_TILE_CHUNK];
+        const size_t chunk = k < MEGCC_TILE_CHUNK ? k : MEGCC_TILE_CHUNK;
+        MEGCC_EACH_ROW(MEGCC_TILE_WIDEN)
+        for (size_t at_k = 0; at_k < chunk; ++at_k) {
+          MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
+          MEGCC_EACH_ROW(MEGCC_TILE_STEP)
+          b0 += NR;
+        }
+        k -= chunk;
+      }
+#else
       for (; k != 0; --k) {
         MEGCC_EACH_COL(MEGCC_TILE_LOAD_B, 0)
         MEGCC_EACH_ROW(MEGCC_TILE_STEP)
         b0 += NR;
       }
+#endif
       a += g->a_stride;
     }
 #endif

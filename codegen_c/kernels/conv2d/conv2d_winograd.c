@@ -10,8 +10,9 @@
 // let products = (MEGCC_WINOGRAD_M + 2) * (MEGCC_WINOGRAD_M + 2)
 // let packed = g * up(oc // g, NR)
 // let steps = 0
+// let inner = sizeof(X)
 // workspace: min(MEGCC_WINOGRAD_TILES, tiles)
-//   * (MEGCC_GEMM_ENTRY + sizeof(X) * products * (up(ic, NR) + MEGCC_WINOGRAD_COLS))
+//   * (MEGCC_GEMM_ENTRY + inner * products * (up(ic, NR) + MEGCC_WINOGRAD_COLS))
 // overlap: sizeof(Y) * oc * ow * min(n * oh, pt + MEGCC_WINOGRAD_M
 //   * (2 + (MEGCC_WINOGRAD_TILES - 2) // max(1, ceil(ow, MEGCC_WINOGRAD_M))))
 //   if oc <= ic and pl + pr <= 2 and pt + pb <= 2 else -1
@@ -36,6 +37,9 @@
 // kernel: conv2d_nhwc_f32_winograd6_x86 arch=x86 dtype=f32 rank=20 tolerance=3e-5 steps=12
 //   MEGCC_WINOGRAD_M=6 MEGCC_WINOGRAD_TILES=24 MEGCC_WINOGRAD_COLS=48 NR=16
 //   tune="MEGCC_WINOGRAD_TILES=/2,*2 MEGCC_WINOGRAD_COLS=16"
+// kernel: conv2d_nhwc_f16_winograd2_x86 arch=x86 dtype=f16 rank=20 tolerance=2e-3 steps=6 inner=4
+//   MEGCC_WINOGRAD_M=2 MEGCC_WINOGRAD_TILES=32 MEGCC_WINOGRAD_COLS=48 NR=16 MEGCC_GEMM_F16=1
+//   tune="MEGCC_WINOGRAD_TILES=/2,*2 MEGCC_WINOGRAD_COLS=16"
 // kernel: conv2d_nhwc_f16_winograd2_fp16 arch=arm64 isa=fp16 dtype=f16 rank=20 tolerance=2e-2
 //   steps=6 MEGCC_WINOGRAD_M=2 MEGCC_WINOGRAD_TILES=32 MEGCC_WINOGRAD_COLS=48 NR=16 MEGCC_F16=2
 //   tune="MEGCC_WINOGRAD_TILES=/2,*2 MEGCC_WINOGRAD_COLS=16"
@@ -45,7 +49,10 @@
 //
 // Winograd's F(m x m, 3 x 3): megcc_winograd.h. Panels of 16 channels suit AVX2, AVX-512 and sums
 // of f16. The error of F(4 x 4) in f16 is three times that of F(2 x 2), so speed has to be asked
-// for. `steps` are instructions of both passes of a transform, for each value.
+// for. f16_winograd2_x86 computes in float; its weights are rounded to f16 at the points, and a
+// tile of 4 would take those of small weights below what f16 holds in full. `steps` are
+// instructions of both passes of a transform, for each value, `inner` the bytes of a value that is
+// computed.
 #include "megcc_winograd.h"
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

@@ -1,4 +1,5 @@
 // A context with its shapes, memory and threads, but without inputs.
+#include "features.h"
 #include "runner.h"
 
 #include <stdlib.h>
@@ -55,7 +56,7 @@ megcc_context_t *make_context(const struct options *o, const megcc_model_t *mode
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
   check(megcc_context_create(model, mem, bytes, &context), NULL);
-#ifdef MODEL_DRAWS
+#if MODEL_DRAWS
   check(megcc_set_seed(context, (int64_t)o->seed), NULL);
 #endif
 #if MODEL_HAS_SHAPES

@@ -1,4 +1,5 @@
 // How the program ends where something fails: one line that says what, and status 1.
+#include "features.h"
 #include "runner.h"
 
 #include <stdlib.h>

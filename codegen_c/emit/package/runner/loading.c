@@ -1,6 +1,8 @@
 // The model: its kernels for this machine, and its image, linked in or read from a file.
 #include "runner.h"
 
+#include "model.h"
+
 #include MODEL_HEADER
 
 #include <string.h>

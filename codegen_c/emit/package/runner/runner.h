@@ -9,7 +9,6 @@
 #include <megcc.h>
 #include <stdio.h>
 
-#include "model.h"
 #ifdef MEGCC_THREADS
 #include "megcc_pool.h"
 #endif

@@ -4,8 +4,6 @@
 
 #define MODEL_HEADER <changing.h>
 #define MODEL_KERNELS changing_kernels
-#define MODEL_HAS_SHAPES 1
-#define MODEL_CAN_FAIL 1
 #define MODEL_IMAGE changing_image
 #define MODEL_MACHINE "portable"
 #define MODEL_HAS_MACHINES 0

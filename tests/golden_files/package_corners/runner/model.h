@@ -4,8 +4,6 @@
 
 #define MODEL_HEADER <corners.h>
 #define MODEL_KERNELS corners_kernels
-#define MODEL_HAS_SHAPES 0
-#define MODEL_CAN_FAIL 0
 #define MODEL_IMAGE corners_image
 #define MODEL_MACHINE "portable"
 #define MODEL_HAS_MACHINES 0
