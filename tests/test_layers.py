@@ -50,8 +50,8 @@ DOORS: dict[str, set[str]] = {
 #: before it here.
 SURFACES = (
     "target", "memory_options", "host", "reference", "compare", "quantisation", "dynamic_options",
-    "options", "advice", "pipeline", "tuning", "driver", "byoc", "transform", "_register", "relay",
-    "execute", "backend", "report", "cli", "__main__", "",
+    "options", "advice", "fitting", "pipeline", "tuning", "driver", "byoc", "transform",
+    "_register", "relay", "execute", "backend", "report", "cli", "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.advice import advice
+from tvm_megcc.core import board_table
 from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import Bundle, Program
@@ -28,7 +29,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import extern_sources, files, toolchain
 from tvm_megcc.host.package import is_package
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
-from tvm_megcc.target import resolve
+from tvm_megcc.target import resolve_for
 from tvm_megcc.tuning import records
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def compile_model(
     fmt = output_format(out, options.fmt)
     options = replace(options, fmt=fmt)
     check_writing(out, options)
-    names = resolve(options.archs)
+    names = resolve_for(options.board, options.archs)
     if fmt == "so" and len(by_architecture(names)) > 1:
         raise InputError(f"'{out}': a library is for one architecture, not {', '.join(names)}")
     check_output(out, fmt)
@@ -105,7 +106,7 @@ def compile_model(
             model, names, options, dump_ir=dump, progress=progress, advise=advise
         )
     manifest = write_output(programs, out, options, progress)
-    summarise(summary(out, manifest, time.monotonic() - begin))
+    summarise(summary(out, manifest, time.monotonic() - begin, options.board))
     return programs
 
 
@@ -125,7 +126,9 @@ def check_writing(out: Path, options: CompileOptions) -> None:
         )
 
 
-def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
+def summary(
+    out: Path, manifest: Mapping[str, Any], seconds: float, board: str | None = None
+) -> str:
     """A line on an output: architectures with weights, arena and kernels; seconds it took."""
     rows = []
     for arch in manifest["archs"]:
@@ -139,7 +142,11 @@ def summary(out: Path, manifest: Mapping[str, Any], seconds: float) -> str:
             f"{arch} (weights {facts['weight_bytes']:,} bytes, arena {said},"
             f" {len(facts['kernels'])} kernels)"
         )
-    return f"'{out}': {', '.join(rows)}; {seconds:.1f} s"
+    room = ""
+    if board is not None:
+        found = board_table.board(board)
+        room = f"; {found.name} has {found.flash:,} bytes of flash, {found.ram:,} of RAM"
+    return f"'{out}': {', '.join(rows)}{room}; {seconds:.1f} s"
 
 
 def compile_programs(

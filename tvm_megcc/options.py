@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from tvm_megcc import memory_options
-from tvm_megcc.core import model_file
+from tvm_megcc.core import board_table, model_file
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.dynamic_options import DynamicOptions, Shapes
 from tvm_megcc.errors import InputError
@@ -35,6 +35,9 @@ class CompileOptions:
     archs : sequence of str
         Machines of `tvm_megcc.core.machine`: ``host``, ``arm64+dotprod``, ``x86+avx2``, ...; those
         of a ``.so`` are of one architecture.
+    board : str, optional
+        A board of `tvm_megcc.core.board_table`: its machine stands for ``host``, and a model whose
+        weights or arena it has no memory for is refused.
     input_shapes : mapping of input name to dims, optional
         See `tvm_megcc.frontend.from_onnx`.
     params : mapping of str to array, optional
@@ -82,6 +85,7 @@ class CompileOptions:
     stepping: bool = False
     compiler: str | None = None
     dump_ir: AnyPath | None = None
+    board: str | None = None
 
     def check(self, model: Any = None) -> None:
         """Refuse values that no model can be compiled with, before TVM is loaded.
@@ -98,6 +102,8 @@ class CompileOptions:
 
             emit.module_name(self.name)
         memory_options.check(self.memory)
+        if self.board is not None:
+            board_table.board(self.board)
         if isinstance(model, str | os.PathLike):
             model_file.check(model, has_params=bool(self.params))
 

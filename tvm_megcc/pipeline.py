@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import tvm
 from tvm import relax
 
-from tvm_megcc import memory, passes
+from tvm_megcc import fitting, memory, passes
+from tvm_megcc.core import board_table
 from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
@@ -101,7 +102,7 @@ def compile_entry(
         ``portable``, ``arm64``, ``armv7`` or ``x86``.
     entry : Entry
     options : CompileOptions
-        `io`, `memory` and `preference` are read.
+        `board`, `io`, `memory` and `preference` are read.
     dump_ir : callable, optional
         Called with (stage name, text): the module before the first pass and after each stage, then
         the program before and after forwarding, and after memory planning.
@@ -112,7 +113,8 @@ def compile_entry(
         When a dispatched module's memory is to be several pools.
     UnsupportedError
         When an operator has no kernel and no TIR form, a shape follows from neither the inputs'
-        shapes nor data that the VM can read, or the plan is larger than the memory there is.
+        shapes nor data that the VM can read, or the plan is larger than the memory there is, or the
+        weights than the board's flash.
     """
     return compile_for_each(mod, (arch,), entry, options)(arch, dump_ir)
 
@@ -189,8 +191,9 @@ def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOpt
     """
     sizes = [size for _, size in options.memory.pools]
     pools = [sum(s for s in sizes if s is not None)] if sizes and None not in sizes else []
-    whole = options.memory.limit
-    limit = min([*pools, *([] if whole is None else [whole])], default=None)
+    board = _bounding(options)
+    known = [*pools, options.memory.limit, None if board is None else board.ram]
+    limit = min((size for size in known if size is not None), default=None)
     if limit is None:
         return
     wide = {"fp32": True, "model": half.said(mod) is None}.get(options.preference.precision, False)
@@ -200,12 +203,23 @@ def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOpt
         value = names_of(mod).get(needed.name, needed.name)
         raise memory.DoesNotFit(
             f"model '{entry.name}' for {arch}: {missing} bytes are missing at least,"
-            f" '{value}' alone takes {needed.bytes} and there are {limit}; give it more memory or"
-            " a smaller input",
+            f" '{value}' alone takes {needed.bytes} and there are {limit}{_on(board, limit)}; give"
+            " it more memory or a smaller input",
             missing,
             0,
             (value,),
         )
+
+
+def _bounding(options: CompileOptions) -> board_table.Board | None:
+    """The board whose RAM is all memory there is; None where pools say which memory there is."""
+    return (
+        None if options.board is None or options.memory.pools else board_table.board(options.board)
+    )
+
+
+def _on(board: board_table.Board | None, limit: int) -> str:
+    return f" of RAM on {board}" if board is not None and board.ram == limit else ""
 
 
 def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
@@ -314,6 +328,9 @@ class _Compiler:
             entry.input_dtypes,
             entry.output_dtypes,
         )
+        options = self.shared.options
+        if options.board is not None:
+            fitting.check_weights(entry.name, held, board_table.board(options.board))
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)
@@ -328,4 +345,6 @@ class _Compiler:
             clobber_inputs=memory_options.clobber_inputs,
         )
         self._dump(f"planned{suffix}", program)
+        if (board := _bounding(options)) is not None:
+            fitting.check_arena(program, board)
         return program

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tvm_megcc.core import machine as machines
+from tvm_megcc.core.board_table import board
 from tvm_megcc.core.cpu_names import BOARDS, cpu_of, may_be_cpu
 from tvm_megcc.core.machine import ROWS, TABLE, Architecture, machine
 from tvm_megcc.core.this_machine import host_arch
@@ -78,6 +79,28 @@ def resolve(archs: Iterable[str], mcpus: Iterable[str] = ()) -> tuple[str, ...]:
     if not names:
         raise InputError("no architecture is given; name at least one, for example host")
     return tuple(dict.fromkeys(names))
+
+
+def resolve_for(name: str | None, archs: Iterable[str]) -> tuple[str, ...]:
+    """`resolve(archs)` for a board, if there is one: ``host`` alone then means its machine.
+
+    Raises InputError for a board that is not known, or whose CPU does not run code of `archs`.
+    """
+    given = tuple(archs)
+    if name is None:
+        return resolve(given)
+    found = board(name)
+    own = of_cpu(found.cpu)
+    if given == ("host",):
+        return (own.name,)
+    names = resolve(given)
+    for arch in names:
+        if not own.includes(machine(arch)):
+            raise InputError(
+                f"board {found.name}: its {found.cpu} does not run code for {arch}; leave the"
+                f" architecture out, which is then {own.name}"
+            )
+    return names
 
 
 def of_cpu(cpu: str, rows: Iterable[Architecture] = TABLE) -> machines.Machine:

@@ -20,7 +20,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tvm_megcc.codegen_c.emit import bytecode, cortexm
-from tvm_megcc.codegen_c.emit.build_files import cmake, makefile, pkg_config, zephyr
+from tvm_megcc.codegen_c.emit.build_files import (
+    cmake,
+    cmsis_pack,
+    makefile,
+    pkg_config,
+    platformio,
+    zephyr,
+)
 from tvm_megcc.codegen_c.emit.compiled import (
     Compiled,
     can_draw,
@@ -194,7 +201,8 @@ def package(
     out["CMakeLists.txt"] = cmake(ident, machines, small=small)
     version = f"{bytecode.VERSION}.{bytecode.ABI}"
     out[f"megcc_{ident}.pc.in"] = pkg_config(ident, version)
-    out |= zephyr(ident, archs)
+    out |= zephyr(ident, archs) | platformio(ident, f"{version}.0", archs)
+    out |= cmsis_pack(ident, f"{version}.0", archs, out)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
     out["manifest.json"] = manifest_text(facts)
     out["README.md"] = readme(name, ident, facts)

@@ -1,4 +1,4 @@
-"""``Makefile`` and ``CMakeLists.txt`` of a package: which files take which flags.
+"""``Makefile`` and ``CMakeLists.txt`` of a package, and what other builds want beside them.
 
 Enters: the package's name in C, the machines that have files of their own, and whether code is to
 be small. Leaves: text.
@@ -12,7 +12,7 @@ obj/src/kernels/x86_avx2/%.o: MACHINE := $(if $(call for,x86_64),-mavx2 -mfma -m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core.contents import Content
@@ -111,10 +111,48 @@ def pkg_config(ident: str, version: str) -> str:
 
 def zephyr(ident: str, machines: Sequence[str]) -> dict[str, Content]:
     """The files of a module of Zephyr, in packages for microcontrollers."""
-    if not {"cortexm", "portable"} & {machine(name).arch.name for name in machines}:
+    if not _is_for_microcontrollers(machines):
         return {}
     paths = ("zephyr/CMakeLists.txt", "zephyr/module.yml")
     return {path: filled(path, IDENT=ident) for path in paths}
+
+
+def platformio(ident: str, version: str, machines: Sequence[str]) -> dict[str, Content]:
+    """PlatformIO's manifest, in packages for microcontrollers; `version` has three numbers."""
+    if not _is_for_microcontrollers(machines):
+        return {}
+    return {"library.json": filled("library.json", IDENT=ident, VERSION=version)}
+
+
+def cmsis_pack(
+    ident: str, version: str, machines: Sequence[str], paths: Collection[str]
+) -> dict[str, Content]:
+    """The description of a CMSIS-Pack of these files, in packages for microcontrollers.
+
+    `version` has three numbers.
+    """
+    if not _is_for_microcontrollers(machines):
+        return {}
+    rows = [
+        f'        <file category="{category}" name="{path}"/>'
+        for path in sorted(paths)
+        if (category := _category(path))
+    ]
+    text = filled("pack.pdsc", IDENT=ident, VERSION=version, FILES="\n".join(rows))
+    return {f"tvm_megcc.{ident}.pdsc": text}
+
+
+def _category(path: str) -> str:
+    """What a file is in a CMSIS-Pack; "" for one that is no part of the library."""
+    if path == "include/megcc_pool.h":  # of threads, which need an operating system
+        return ""
+    folder, end = path.split("/")[0], path.rsplit(".")[-1]
+    kinds = {"include": {"h": "header"}, "src": {"c": "source"}}
+    return {**kinds, "model": {"c": "source", "bin": "other"}}.get(folder, {}).get(end, "")
+
+
+def _is_for_microcontrollers(machines: Sequence[str]) -> bool:
+    return bool({"cortexm", "portable"} & {machine(name).arch.name for name in machines})
 
 
 def _filled(name: str, ident: str, opt: str, bases: list[str], rows: list[str]) -> str:

@@ -15,7 +15,7 @@ from tvm_megcc.core.contents import Content
 from tvm_megcc.core.machine import machine
 
 FOLDER = "examples/cortexm"
-_FILES = ("Makefile", "board.c", "board.h", "board.ld", "main.c")
+_FILES = ("Makefile", "board.c", "board.h", "board.ld", "main.c", "placement.h")
 
 
 def example(

@@ -234,7 +234,9 @@ def weights_c(
     segment = layout.segments[k]
     size, symbol = len(segment.data), f"{ident}_weights{k}"
     # One byte more than the data: the literal's terminating 0 has a place of its own.
-    array = f"MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {symbol}[{size} + 1] ="
+    array = (
+        f"MEGCC_IN_WEIGHTS MEGCC_ALIGNED({ALIGNMENT}) const unsigned char {symbol}[{size} + 1] ="
+    )
     declared = f"extern const unsigned char {symbol}[];\n"
     if embedded:
         body = (

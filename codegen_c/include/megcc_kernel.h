@@ -20,8 +20,15 @@
 typedef void (*megcc_kernel_fn)(void *const *ptr, const int32_t *attr, void *workspace,
                                 int32_t begin, int32_t end);
 
+// MEGCC_FAST_CODE: attributes of the functions that take the time, such as a section in a memory
+// without wait states. None unless you define it, as in a header that -include names.
+#ifndef MEGCC_FAST_CODE
+#define MEGCC_FAST_CODE
+#endif
+
 // The prototype of what a kernel's file defines, where it is told its name: -Wmissing-prototypes.
 #ifdef MEGCC_SYMBOL
+MEGCC_FAST_CODE
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end);
 #endif
@@ -79,19 +86,19 @@ static inline float megcc_attr_f32(int32_t bits) {
 // Loops that take the time, and what is around them, which is compiled for size. A function that
 // calls cold ones only is cold itself, so one marks the loops within it.
 #if defined(__clang__)
-#define MEGCC_HOT __attribute__((noinline, hot))
+#define MEGCC_HOT MEGCC_FAST_CODE __attribute__((noinline, hot))
 #elif defined(MEGCC_SMALL) && defined(__arm__) && !defined(__ARM_NEON)
 // On a Cortex-M the loops take 30 % less at -O2, for some 300 bytes.
-#define MEGCC_HOT __attribute__((noinline, noclone, hot, optimize("O2")))
+#define MEGCC_HOT MEGCC_FAST_CODE __attribute__((noinline, noclone, hot, optimize("O2")))
 #else
-#define MEGCC_HOT __attribute__((noinline, noclone, hot))
+#define MEGCC_HOT MEGCC_FAST_CODE __attribute__((noinline, noclone, hot))
 #endif
 #define MEGCC_COLD __attribute__((noinline, cold))
 #else
 #define MEGCC_INLINE static inline
 #define MEGCC_ASSUME(cond) ((void)0)
 #define MEGCC_UNUSED
-#define MEGCC_HOT
+#define MEGCC_HOT MEGCC_FAST_CODE
 #define MEGCC_COLD
 #endif
 

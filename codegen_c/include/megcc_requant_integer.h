@@ -28,7 +28,7 @@ MEGCC_INLINE uint64_t megcc_significant(uint64_t m, int32_t *exponent) {
 
 // The magnitude of round(f32(m) * scale) for the bits of a finite scale without its sign, or
 // MEGCC_REQUANT_BEYOND for any that is as large.
-static uint32_t megcc_requant_exact(uint32_t m, uint32_t scale) {
+MEGCC_FAST_CODE static uint32_t megcc_requant_exact(uint32_t m, uint32_t scale) {
   const uint32_t fraction = scale & 0x7fffff;
   const int32_t biased = (int32_t)(scale >> 23);
   int32_t exponent = (biased > 0 ? biased : 1) - 150;

@@ -239,8 +239,8 @@ def _file(uses: set[str], body: list[str]) -> str:
     lines += [f'#include "{header}"' for header in includes]
     lines += [
         "",
-        f"void {_PLACEHOLDER}(void *const *ptr, const int32_t *attr, void *workspace,",
-        "    int32_t begin, int32_t end);",
+        f"MEGCC_FAST_CODE void {_PLACEHOLDER}(void *const *ptr, const int32_t *attr,",
+        "    void *workspace, int32_t begin, int32_t end);",
         "",
         f"void {_PLACEHOLDER}(void *const *ptr, const int32_t *attr, void *workspace,",
         "    int32_t begin, int32_t end) {",

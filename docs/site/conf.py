@@ -28,6 +28,7 @@ SECTIONS = {
         "docs/half",
         "docs/random-numbers",
         "docs/machines",
+        "docs/placement",
         "docs/dynamic-shapes",
         "docs/memory",
         "docs/tuning",

@@ -15,6 +15,8 @@ typedef struct megcc_stepper {
   megcc_context_t *context;
   const uint32_t *next;  // the instruction to go on with, null where no run is going on
   volatile uint32_t cancelled;
+  const uint32_t *moved;  // the call that reads a copy of its weights, or null
+  const void *copy;
 } megcc_stepper_t;
 
 typedef enum megcc_step_state {
@@ -36,6 +38,17 @@ MEGCC_API megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls,
 /// Ends the run that is going on before its next call; the thread that runs it is told by
 /// megcc_step. Where none is going on, nothing happens. May be called at any time, by anyone.
 MEGCC_API void megcc_step_cancel(megcc_stepper_t *stepper);
+
+/// The weights of a call to come, for programs that copy them to faster memory while other calls
+/// compute: where the largest constant that it reads lies in the model. `ahead` calls come before
+/// it: 0 is the next one. No bytes where the call reads no constant, or where it is not known which
+/// call that will be: behind the end of the run, or a branch.
+MEGCC_API megcc_status_t megcc_step_weights(const megcc_stepper_t *stepper, uint32_t ahead,
+                                            megcc_bytes_t *weights);
+
+/// Lets the next call read these weights from a copy, 8-byte aligned, which is complete when the
+/// call begins. MEGCC_ERR_SIZE: the call has weights of another size, or none. Null takes it back.
+MEGCC_API megcc_status_t megcc_step_use(megcc_stepper_t *stepper, const void *copy, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,6 @@
 // MEGCC_ALIGNED(n): alignment of an object, where the compiler has a word for it.
+// MEGCC_WEIGHTS: the section of weights as a string, as ".external". The compiler's own unless you
+// define it, as in a header that -include names.
 #ifndef MEGCC_ALIGN_H
 #define MEGCC_ALIGN_H
 
@@ -15,6 +17,12 @@
 #define MEGCC_ALIGNED(n) __declspec(align(n))
 #else
 #define MEGCC_ALIGNED(n)
+#endif
+
+#ifdef MEGCC_WEIGHTS
+#define MEGCC_IN_WEIGHTS __attribute__((section(MEGCC_WEIGHTS)))
+#else
+#define MEGCC_IN_WEIGHTS
 #endif
 
 #endif  // MEGCC_ALIGN_H

@@ -1,6 +1,6 @@
 // MEGCC_INCBIN(name, bytes, file): a constant array of a file's bytes, by the assembler, where the
 // compiler hands it text in GNU's syntax. Not defined where it cannot (WebAssembly, whose objects
-// have no such sections), or with MEGCC_NO_INCBIN.
+// have no such sections), or with MEGCC_NO_INCBIN. It is in the section MEGCC_WEIGHTS, if defined.
 #ifndef MEGCC_INCBIN_H
 #define MEGCC_INCBIN_H
 
@@ -10,11 +10,17 @@
 #define MEGCC_TEXT(x) MEGCC_TEXT_(x)
 #define MEGCC_ASM_NAME(name) MEGCC_TEXT(__USER_LABEL_PREFIX__) #name
 
+#if defined(MEGCC_WEIGHTS)
+#define MEGCC_INCBIN_SECTION(name) MEGCC_WEIGHTS
+#elif defined(__ELF__)
+#define MEGCC_INCBIN_SECTION(name) ".rodata." #name
+#endif
+
 // One library or program has the array for itself. A byte follows it, so that an empty one has an
 // address of its own.
 #if defined(__ELF__)
 #define MEGCC_INCBIN_BEGIN(name, bytes) \
-  ".pushsection .rodata." #name ",\"a\",%progbits\n" \
+  ".pushsection " MEGCC_INCBIN_SECTION(name) ",\"a\",%progbits\n" \
   ".hidden " MEGCC_ASM_NAME(name) "\n"               \
   ".type " MEGCC_ASM_NAME(name) ", %object\n"        \
   ".size " MEGCC_ASM_NAME(name) ", " MEGCC_TEXT(bytes) "\n"

@@ -4,7 +4,7 @@
 //   attribute, 9 the number of attributes (consecutive values), then the operands.
 #include "megcc_vm.h"
 
-enum { ATTR = MEGCC_C_FIRST, ATTRS, OPERANDS };
+enum { ATTR = MEGCC_C_FIRST, ATTRS, OPERANDS = MEGCC_C_FIRST_OF_SIZED };
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   const uint32_t values = m->count[MEGCC_S_VALUES];

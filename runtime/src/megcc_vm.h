@@ -121,7 +121,8 @@ enum {
   MEGCC_C_WORKSPACE,
   MEGCC_C_OUTPUTS,
   MEGCC_C_OPERANDS,
-  MEGCC_C_FIRST
+  MEGCC_C_FIRST,
+  MEGCC_C_FIRST_OF_SIZED = MEGCC_C_FIRST + 2
 };
 
 // Pointers by which programs with DRAW have more operands than any of their calls: in place of the

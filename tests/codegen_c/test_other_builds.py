@@ -1,13 +1,18 @@
 """Builds of others that are not here: their CMake functions are stand-ins, the compiler is gcc.
 
-Zephyr's, ESP-IDF's and Arduino's own tools have not seen these files; docs/machines.md says so.
+The tools of Zephyr, ESP-IDF, Arduino, PlatformIO and CMSIS have not seen these files;
+docs/machines.md says so.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -93,6 +98,71 @@ def test_modules_are_for_microcontrollers() -> None:
     assert package()["zephyr/module.yml"] == "name: megcc_corners\nbuild:\n  cmake: zephyr\n"
     other = emit.package({"x86": p.corners("x86")}, name="corners")
     assert not any(path.startswith("zephyr/") for path in other)
+    assert "library.json" not in other
+    assert not any(path.endswith(".pdsc") for path in other)
+
+
+def answer(folder: Path, sources: Sequence[str], flags: Sequence[str], tmp_path: Path) -> int:
+    """Exit status of `MAIN` with these files of a package, compiled there with these flags."""
+    (tmp_path / "main.c").write_text(MAIN)
+    command = ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags, *sources]
+    done = subprocess.run([*command, tmp_path / "main.c", "-o", tmp_path / "app"], cwd=folder)
+    return done.returncode or subprocess.run([tmp_path / "app"]).returncode
+
+
+def of_library(files: Iterable[str]) -> list[str]:
+    """The C files of a package that are not of its runner."""
+    kept = (path for path in files if path.startswith(("src/", "model/")))
+    return sorted(path for path in kept if path.endswith(".c"))
+
+
+def test_a_library_of_platformio(tmp_path: Path) -> None:
+    """Its keys are those of PlatformIO's reference, and its filter keeps what the library is."""
+    made = package()
+    facts = json.loads(str(made["library.json"]))
+    assert facts.keys() == {
+        "name", "version", "description", "keywords", "frameworks", "platforms", "headers", "build",
+    }  # fmt: skip
+    assert facts["name"] == "megcc_corners" and f"include/{facts['headers']}" in made
+    assert re.fullmatch(r"\d+\.\d+\.\d+", facts["version"])
+    build = facts["build"]
+    assert (build["srcDir"], build["includeDir"]) == (".", "include")
+    kept: set[str] = set()
+    for sign, pattern in (re.fullmatch("([+-])<(.*)>", f).groups() for f in build["srcFilter"]):
+        # A folder is all that is below it; `*` ends at a slash, or at the end is all.
+        whole = pattern + "**" if pattern.endswith("/") else pattern
+        rule = ".*" if pattern == "*" else re.escape(whole).replace(r"\*\*", ".*")
+        rule = rule.replace(r"\*", "[^/]*")
+        found = {path for path in made if path.endswith(".c") and re.fullmatch(rule, path)}
+        kept = kept | found if sign == "+" else kept - found
+    assert sorted(kept) == of_library(made)
+    flags = [word for flag in build["flags"] for word in flag.split()]
+    folder = p.write(made, tmp_path / "package")
+    assert answer(folder, sorted(kept), [*flags, f"-I{build['includeDir']}"], tmp_path) == 0
+
+
+def test_a_cmsis_pack(tmp_path: Path) -> None:
+    """Well-formed, of the elements that the schema wants, and of files that there are."""
+    made = package()
+    root = ElementTree.fromstring(str(made["tvm_megcc.corners.pdsc"]))
+    assert [item.tag for item in root] == [
+        "vendor", "name", "description", "url", "releases", "components",
+    ]  # fmt: skip
+    assert (root.findtext("vendor"), root.findtext("name")) == ("tvm_megcc", "corners")
+    (release,), (component,) = root.findall("releases/release"), root.findall("components/*")
+    version = json.loads(str(made["library.json"]))["version"]
+    assert release.get("version") == component.get("Cversion") == version
+    assert component.tag == "component" and all(map(component.get, ("Cclass", "Cgroup", "Csub")))
+    files: dict[str | None, list[str]] = {}
+    for item in component.findall("files/file"):
+        files.setdefault(item.get("category"), []).append(item.get("name") or "")
+    assert files.keys() == {"include", "header", "source", "other"}
+    assert set(files["header"]) | set(files["source"]) | set(files["other"]) <= made.keys()
+    assert sorted(files["source"]) == of_library(made)
+    assert files["other"] == [path for path in made if path.endswith(".bin")]
+    folder = p.write(made, tmp_path / "package")
+    flags = [f"-I{path}" for path in files["include"]]
+    assert answer(folder, files["source"], flags, tmp_path) == 0
 
 
 ARDUINO_H = """#include <stdio.h>

@@ -27,6 +27,6 @@ def make(folder: Path, *given: str) -> str:
     return done.stdout + done.stderr
 
 
-def run(package: Path, cpu: str, inputs: Mapping[str, np.ndarray]) -> firmware.Answer:
-    """One inference on the board with this CPU."""
-    return firmware.Firmware(package, cpu, WARNINGS).counted(inputs)
+def run(package: Path, cpu: str, inputs: Mapping[str, np.ndarray], *given: str) -> firmware.Answer:
+    """One inference on the board with this CPU; `given` are variables of the example's Makefile."""
+    return firmware.Firmware(package, cpu, WARNINGS, variables=given).counted(inputs)

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.cortexm import board
 from tvm_megcc import execute, quantisation, reference, zoo
 from tvm_megcc.cli import main
+from tvm_megcc.host import firmware
 
 pytestmark = [
     pytest.mark.skipif(bool(board.missing()), reason=board.missing() or "all is there"),
@@ -89,6 +90,32 @@ def test_floats_on_every_board(cpu: str, tmp_path: Path) -> None:
     _, wanted = reference.values(onnx.load(model), {"input": x}, ["output"])
     got = board.run(compiled(model, tmp_path, "--mcpu", cpu), cpu, {"input": x})
     np.testing.assert_allclose(got.outputs["output"], wanted["output"], rtol=1e-4, atol=1e-6)
+
+
+def addresses(program: Path) -> dict[str, int]:
+    """The address of each symbol by name."""
+    command = ["arm-none-eabi-nm", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = (line.split() for line in done.stdout.splitlines())
+    return {name: int(address, 16) for address, _, name in rows}
+
+
+@pytest.mark.parametrize("weights", ["incbin", "c"])
+def test_kernels_arena_and_weights_in_memories_of_their_own(
+    model: Path, weights: str, tmp_path: Path
+) -> None:
+    """The same answer, with hot functions, arena and weights where the linker script says."""
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m7", "--weights", weights)
+    x = np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
+    usual = board.run(package, "cortex-m7", {"x": x})
+    placed = board.run(package, "cortex-m7", {"x": x}, "PLACED=1")
+    np.testing.assert_array_equal(placed.outputs["y"], usual.outputs["y"])
+    found = addresses(package / firmware.PROGRAM)
+    kernels = json.loads((package / "manifest.json").read_text())["kernels"]
+    fast = range(found["fast_code_begin"], found["fast_code_end"])
+    assert fast.start == 0x200000 and all(found[name] in fast for name in kernels)
+    assert found["megcc_run"] < fast.start
+    assert found["arena"] == 0x20200000 and found["int8_weights0"] == 0x60000000
 
 
 @pytest.mark.parametrize(

@@ -166,3 +166,19 @@ def test_armv7_copies_the_pixels_of_a_tile(optimize: str, pixels: int, form: str
     """A kernel that is for some modes only is never what the others begin with."""
     mod = build(lambda x: conv(conv(x, 24, 96, 1), 96, 24, 1), (1, pixels, 1, 24))
     assert chosen(mod, optimize, arch="armv7")[0] == [form, form]
+
+
+@pytest.mark.parametrize("optimize", ["speed", "balanced", "size"])
+def test_no_workspace_raises_the_arena_of_a_cortex_m(optimize: str) -> None:
+    """Winograd's and Strassen's workspaces, of small tensors and of large ones."""
+
+    def kernels(mod: tvm.IRModule, arch: str) -> list[str]:
+        products, _ = chosen(mod, optimize, arch=arch, prefix="matmul_f32_")
+        return chosen(mod, optimize, arch=arch)[0] + products
+
+    small = build(lambda x: conv(conv(x, 64, 64), 64, 64), SMALL)
+    assert kernels(small, "cortexm+dsp") == ["gemm", "gemm"]
+    assert kernels(build(wide, WIDE), "cortexm+dsp") == ["gemm", "packed"]
+    # The second convolution needs more than the first one with its transforms.
+    free = build(two, LARGE)
+    assert kernels(free, "cortexm+dsp") == kernels(free, "arm64")

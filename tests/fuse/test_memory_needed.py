@@ -36,7 +36,7 @@ class Chain:
     again: bool = False
     vars: dict[str, relax.Var] = field(default_factory=dict)
 
-    def memory(self, kernels: Mapping[str, Kernel]) -> _Memory:
+    def memory(self, kernels: Mapping[str, Kernel], slack: int | None) -> _Memory:
         builder = relax.BlockBuilder()
         x = relax.Var("x", relax.TensorType((VALUE // 4,), "float32"))
         with builder.function("main", [x]):
@@ -55,7 +55,7 @@ class Chain:
             )
             for name, kernel in kernels.items()
         }  # fmt: skip
-        return _Memory(builder.get()["main"], matches)
+        return _Memory(builder.get()["main"], matches, slack)
 
 
 #: Calls with a kernel, whether `a` is read again; then, of `a`, `b` and `c`, the values that live
@@ -72,13 +72,14 @@ NEEDS = [
 ]
 
 
+@pytest.mark.parametrize("slack", [SLACK, None])
 @pytest.mark.parametrize(("kernels", "again", "live", "least"), NEEDS)
 def test_workspace_up_to_the_slack(
-    kernels: dict[str, Kernel], again: bool, live: tuple[int, ...], least: int
+    kernels: dict[str, Kernel], again: bool, live: tuple[int, ...], least: int, slack: int | None
 ) -> None:
     chain = Chain(again)
-    memory = chain.memory(kernels)
-    most = least * VALUE + least * VALUE // SLACK
+    memory = chain.memory(kernels, slack)
+    most = least * VALUE + (0 if slack is None else least * VALUE // slack)
     for name, values in zip("abc", live, strict=True):
         room = most - values * VALUE
         assert memory.has(chain.vars[name], room), name

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.cortexm import board
 from tvm_megcc import driver, zoo
 from tvm_megcc.cli import main
 from tvm_megcc.codegen_c.sources import package_text
+from tvm_megcc.core import board_table
 from tvm_megcc.errors import InputError, ToolError
 from tvm_megcc.host import call_graph, footprint, package
 
@@ -156,6 +159,28 @@ def test_cli_prints_it(
     assert main([*command, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)["for"]
     assert facts["flash"] == facts["text"] + facts["rodata"] + facts["data"]
+
+
+def test_a_board_by_its_memory(
+    compiled: package.Package, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(footprint, "COMPILER", "gcc-of-nowhere")
+    assert main(["inspect", str(compiled.path), "--for", "nRF52840"]) == 0
+    printed = capsys.readouterr().out
+    assert "on a nrf52840, a cortex-m4, estimated" in printed
+    assert re.search(
+        r"of flash are \d\.\d % of 1,048,576 bytes on nrf52840 \(nRF52840\)$", printed, re.M
+    )
+    found = footprint.footprint(compiled, "nrf52840")
+    assert found.facts["board"] == {"name": "nrf52840", "flash": 1 << 20, "ram": 1 << 18}
+    assert "board" not in footprint.footprint(compiled, "cortex-m4").facts
+    small = replace(found, board=replace(board_table.board("nrf52840"), ram=found.ram))
+    assert [*small.lines()][-1].endswith(f": {found.stack:,} are missing")
+
+
+def test_a_board_that_does_not_run_the_package(compiled: package.Package) -> None:
+    with pytest.raises(InputError, match="--for Pico: .* which this CPU is not; .* --board rp2040"):
+        footprint.footprint(compiled, "Pico")
 
 
 def test_call_graph_follows_pointers_as_the_runtime_uses_them() -> None:

@@ -46,6 +46,68 @@ static void *canceller(void *arg) {
   return NULL;
 }
 
+static int begun;
+
+static void count(void *user, megcc_event_t event, uint32_t call, const char *name,
+                  const char *kernel) {
+  CHECK(user == &begun && name != NULL && kernel != NULL && call < 6);
+  begun += event == MEGCC_CALL_BEGIN;
+}
+
+static size_t ahead(const megcc_stepper_t *stepper, uint32_t calls, const float **data) {
+  megcc_bytes_t found;
+  CHECK_STATUS(MEGCC_OK, megcc_step_weights(stepper, calls, &found));
+  CHECK((found.data == NULL) == (found.bytes == 0));
+  *data = (const float *)found.data;
+  return found.bytes;
+}
+
+// A run that computes y = 2 (x + w) + s + 1 with a copy of w in which all values are doubled.
+static void copied_weights(megcc_context_t *context, megcc_stepper_t *stepper, const float *y) {
+  static const double aligned = 1;
+  union {
+    double align;
+    float value[6];
+  } copy;
+  const float *w, *shift, *none;
+  float again[6], sum[3];
+  megcc_step_state_t state;
+  megcc_bytes_t found;
+  uint32_t k;
+  CHECK_STATUS(MEGCC_ERR_NULL, megcc_step_weights(NULL, 0, &found));
+  CHECK_STATUS(MEGCC_ERR_NULL, megcc_step_weights(stepper, 0, NULL));
+  CHECK_STATUS(MEGCC_ERR_NULL, megcc_step_use(NULL, &copy, 24));
+  CHECK(ahead(stepper, 0, &w) == 24 && w[5] == -6);
+  CHECK(ahead(stepper, 1, &none) == 0 && ahead(stepper, 2, &none) == 0);
+  CHECK(ahead(stepper, 3, &shift) == 4 && *shift == 0.5f);
+  CHECK(ahead(stepper, 5, &none) == 0 && ahead(stepper, 6, &none) == 0);
+  CHECK_STATUS(MEGCC_ERR_SIZE, megcc_step_use(stepper, &copy, 20));
+  CHECK_STATUS(MEGCC_ERR_SIZE, megcc_step_use(stepper, &copy, 0));
+  CHECK_STATUS(MEGCC_ERR_ALIGNMENT, megcc_step_use(stepper, copy.value + 1, 24));
+  CHECK_STATUS(MEGCC_OK, megcc_step_use(stepper, &aligned, 24));
+  CHECK_STATUS(MEGCC_OK, megcc_step_use(stepper, NULL, 0));
+  for (k = 0; k < 6; ++k) copy.value[k] = 2 * w[k];
+
+  CHECK_STATUS(MEGCC_OK, megcc_set_profile(context, count, &begun));
+  begun = 0;
+  copy_inputs(context);
+  CHECK_STATUS(MEGCC_OK, megcc_step_use(stepper, &copy, 24));
+  CHECK_STATUS(MEGCC_OK, megcc_step(stepper, 1, &state));
+  CHECK(ahead(stepper, 2, &shift) == 4 && *shift == 0.5f);
+  CHECK_STATUS(MEGCC_ERR_SIZE, megcc_step_use(stepper, &copy, 24));
+  CHECK_STATUS(MEGCC_OK, megcc_step(stepper, 100, &state));
+  CHECK(state == MEGCC_STEP_DONE && begun == 6);
+  read_outputs(context, again, sum);
+  for (k = 0; k < 6; ++k) CHECK(again[k] == y[k] + 2 * w[k]);
+  CHECK_STATUS(MEGCC_OK, megcc_set_profile(context, NULL, NULL));
+
+  // One run's copy is not the next one's.
+  copy_inputs(context);
+  CHECK_STATUS(MEGCC_OK, megcc_step(stepper, 100, &state));
+  read_outputs(context, again, sum);
+  CHECK(!memcmp(y, again, sizeof again));
+}
+
 int main(void) {
   megcc_context_t *context = make_context();
   megcc_stepper_t stepper;
@@ -82,6 +144,8 @@ int main(void) {
     read_outputs(context, again, sum_again);
     CHECK(!memcmp(y, again, sizeof y) && !memcmp(sum, sum_again, sizeof sum));
   }
+
+  copied_weights(context, &stepper, y);
 
   // Cancelled by another thread between two calls; the next run is a whole one.
   copy_inputs(context);

@@ -21,7 +21,18 @@ import warnings
 from collections.abc import Sequence
 from types import FrameType
 
-from tvm_megcc.cli import bench, compare, compile, inspect, kernels, opt, quantize, run, tune
+from tvm_megcc.cli import (
+    bench,
+    compare,
+    compile,
+    inspect,
+    kernels,
+    list_boards,
+    opt,
+    quantize,
+    run,
+    tune,
+)
 from tvm_megcc.core.version import VERSION
 from tvm_megcc.errors import MegccError
 
@@ -34,6 +45,7 @@ COMMANDS = {
     "bench": bench,
     "opt": opt,
     "kernels": kernels,
+    "boards": list_boards,
     "quantize": quantize,
     "tune": tune,
 }

@@ -17,7 +17,7 @@ from tvm_megcc.core import preference as preferences
 from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, Preference
 from tvm_megcc.errors import InputError
 from tvm_megcc.options import CompileOptions
-from tvm_megcc.target import TAG, architecture, resolve
+from tvm_megcc.target import TAG, architecture, resolve, resolve_for
 
 if TYPE_CHECKING:
     import onnx
@@ -51,6 +51,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="CPU[,CPU]",
         help="the features that LLVM's table gives a CPU, e.g. cortex-a76; with --arch the one of"
         " its architectures that is meant, and host for this computer besides",
+    )
+    parser.add_argument(
+        "--board",
+        metavar="NAME",
+        help="a board or chip with its memory, e.g. nrf52840: the machine is its CPU, and a model"
+        " that needs more flash or RAM is refused (tvmc boards lists them)",
     )
     parser.add_argument(
         "--input-shapes",
@@ -153,7 +159,13 @@ def model(args: argparse.Namespace) -> str | onnx.ModelProto:
 
 
 def architectures(args: argparse.Namespace) -> tuple[str, ...]:
-    """The machines that ``--target``, ``--arch`` and ``--mcpu`` name; InputError if unknown."""
+    """The machines of ``--target``, ``--board``, ``--arch``, ``--mcpu``; InputError if unknown."""
+    if args.board is not None:
+        if args.target != TAG or args.arch is not None or args.mcpu is not None:
+            raise InputError(
+                f"--board {args.board!r} says the machine; leave out --arch, --mcpu, --target"
+            )
+        return resolve_for(args.board, ["host"])
     if args.target != TAG:
         if args.arch is not None or args.mcpu is not None:
             raise InputError(f"--target {args.target!r} says the machine; leave out --arch, --mcpu")

@@ -32,9 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for",
         dest="cpu",
-        metavar="CPU",
-        help="flash, RAM, stack and executed instructions on a Cortex-M (cortex-m4, ...), of the"
-        " program in the package's examples/cortexm",
+        metavar="CPU|BOARD",
+        help="flash, RAM, stack and executed instructions on a Cortex-M (cortex-m4, ...) or a board"
+        " (nrf52840, ...), of the program in the package's examples/cortexm",
     )
     parser.add_argument(
         "--arch", metavar="A", help="whose plan to draw (default: this machine's, or the first)"

@@ -104,6 +104,9 @@ class Architecture:
         a kernel are compared by instructions alone: these are what is measured there.
     vectors : bool
         Whether generated loops are written with vectors of floats.
+    ram_is_scarce : bool
+        Whether RAM runs out before time does: a kernel's workspace may not raise the arena there,
+        whatever the user prefers.
     """
 
     name: str
@@ -126,6 +129,7 @@ class Architecture:
     includes: tuple[tuple[str, str], ...] = ()
     reading: tuple[int, int] = (0, 1)
     vectors: bool = False
+    ram_is_scarce: bool = False
 
 
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
@@ -207,6 +211,7 @@ TABLE = (
         llvm=("mclass",),
         compiler="arm-none-eabi-gcc",
         packages="gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        ram_is_scarce=True,
         features=(
             Feature(
                 "dsp", ("dsp",), ("edsp",), ("-march=armv7e-m",),

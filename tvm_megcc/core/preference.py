@@ -29,6 +29,7 @@ class Preference:
         ``speed`` takes the fewest instructions. ``balanced`` does so while the weights of the whole
         model grow by at most a quarter, spent where a byte saves most, and the arena hardly.
         ``size`` never lets weights grow, and has the package's kernels compiled for size.
+        On a Cortex-M no mode lets a workspace raise the arena.
     exact : bool
         Only kernels that add and multiply what the operator's definition does.
     precision : {"model", "fp32", "fp16", "mixed"}

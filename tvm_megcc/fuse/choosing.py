@@ -49,7 +49,7 @@ def chosen(
         found.update({var: choice.kernels[0] for var, choice in choices.items()})
         several = [choice for choice in choices.values() if len(choice.kernels) > 1]
         if several:
-            needs = _Memory(func, matches) if preference.bounds_memory else None
+            needs = _memory(func, matches, arch, preference)
             open_matches += [(choice.match, choice.kernels) for choice in several]
             calls += [_call(choice, arch, preference, needs) for choice in several]
     weights = _constant_bytes([func for func, _ in functions])
@@ -166,9 +166,12 @@ class _Memory:
     A call needs its operands, its result and all values that are used later. The least arena is
     that of the call with the largest operands and result; of two that may share memory the larger
     one counts. Parameters and results of the function belong to its caller.
+
+    A workspace may raise the least arena by one `slack`-th of it; with None not by a byte.
     """
 
-    def __init__(self, func: relax.Function, matches: Matches) -> None:
+    def __init__(self, func: relax.Function, matches: Matches, slack: int | None = SLACK) -> None:
+        self._slack = slack
         self._symbols = symbols_of(func)
         outside = {*func.params, *variables(func.body.body)}
         live = set(variables(func.body.body))
@@ -194,8 +197,18 @@ class _Memory:
             live.discard(var)
 
     def has(self, var: relax.Var, workspace: int) -> bool:
-        """Whether a workspace of a call fits without raising the least arena (by `SLACK`)."""
-        return self._live[var] + workspace <= self._least + self._least // SLACK
+        """Whether a workspace of a call fits in the least arena, raised by its `slack`-th part."""
+        more = 0 if self._slack is None else self._least // self._slack
+        return self._live[var] + workspace <= self._least + more
+
+
+def _memory(
+    func: relax.Function, matches: Matches, arch: str, preference: Preference
+) -> _Memory | None:
+    """Memory that bounds the workspaces of a function's calls; None where nothing does."""
+    if machine(arch).arch.ram_is_scarce:
+        return _Memory(func, matches, slack=None)
+    return _Memory(func, matches) if preference.bounds_memory else None
 
 
 def _least(match: Match, sizes: Mapping[relax.Var, int]) -> int:

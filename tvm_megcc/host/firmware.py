@@ -62,14 +62,15 @@ def check(package: Path, cpu: str) -> None:
 class Firmware:
     """The example of a package, which has a folder of its own, for a CPU.
 
-    `flags` are added to the compiler's. A method raises InputError if the package has no example,
-    ToolError if a tool is missing or fails.
+    `flags` are added to the compiler's, `variables` to those of ``make``. A method raises
+    InputError if the package has no example, ToolError if a tool is missing or fails.
     """
 
     package: Path
     cpu: str
     flags: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
 
     def build(self) -> Path:
         """The program."""
@@ -113,7 +114,7 @@ class Firmware:
         check(self.package, self.cpu)
         if shutil.which(COMPILER) is None or (goal == "run" and shutil.which(EMULATOR) is None):
             raise ToolError(missing())
-        command = ["make", "-s", "-j2", goal, f"CPU={self.cpu}", *variables]
+        command = ["make", "-s", "-j2", goal, f"CPU={self.cpu}", *self.variables, *variables]
         command += [f"EXTRA_CFLAGS={' '.join(self.flags)}"] if self.flags else []
         what = f"{EXAMPLE.as_posix()} for {self.cpu}"
         try:

@@ -1,8 +1,8 @@
 """Flash, RAM and stack of a model on a Cortex-M: ``tvmc inspect --for cortex-m4``.
 
-Enters: a package with ``examples/cortexm``, and a CPU. Leaves: bytes of flash, RAM and stack of
-that program. Where there is an ``arm-none-eabi-gcc`` it is built; where there is qemu, too, it
-runs, and says what it used of the stack and executed; else they are estimates.
+Enters: a package with ``examples/cortexm``, and a CPU or board. Leaves: bytes of flash, RAM and
+stack of that program. Where there is an ``arm-none-eabi-gcc`` it is built; where there is qemu,
+too, it runs, and says what it used of the stack and executed; else they are estimates.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tvm_megcc.core.board_table import Board, find
 from tvm_megcc.core.cpu_names import cpu_of
 from tvm_megcc.core.machine import machine
 from tvm_megcc.errors import InputError, ToolError
@@ -72,12 +73,16 @@ class Footprint:
     stack: int  # bytes that an inference wrote to, of a painted stack
     stack_bound: int  # bytes of the deepest chain of calls, without interrupts
     executed: Executed
+    board: Board | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
         """For JSON, with the sums, and without the calls."""
         facts = {**asdict(self), "flash": self.flash, "ram": self.ram}
         facts["instructions"] = facts.pop("executed")["instructions"]
+        board = facts.pop("board")
+        if board is not None:
+            facts["board"] = {key: board[key] for key in ("name", "flash", "ram")}
         return facts
 
     @property
@@ -91,12 +96,27 @@ class Footprint:
 
     def lines(self) -> Iterator[str]:
         """For people."""
-        yield f"on a {self.cpu}, {_HOW[self.how]}:"
+        where = self.cpu if self.board is None else f"{self.board.name}, a {self.cpu}"
+        yield f"on a {where}, {_HOW[self.how]}:"
         parts = f"text {self.text:,}, rodata {self.rodata:,}, data {self.data:,}"
         yield f"  flash {self.flash:,}: {parts}"
         yield f"  ram {self.ram:,}: arena {self.arena:,}, other {self.data + self.other_ram:,}"
         bound = f"; no chain of calls takes more than {self.stack_bound:,}"
         yield f"  stack {self.stack:,}{bound if self.how == 'measured' else ''}"
+        yield from self._of_board()
+
+    def _of_board(self) -> Iterator[str]:
+        """The share of the board's flash, and of its RAM with the stack."""
+        if self.board is None:
+            return
+        for name, needed, there in [
+            ("flash", self.flash, self.board.flash),
+            ("RAM", self.ram + self.stack, self.board.ram),
+        ]:
+            share = f"{100 * needed / there:.1f} % of {there:,} bytes"
+            over = f": {needed - there:,} are missing" if needed > there else ""
+            stack = " with the stack" if name == "RAM" else ""
+            yield f"  {needed:,} of {name}{stack} are {share} on {self.board}{over}"
 
 
 _HOW = {
@@ -107,25 +127,29 @@ _HOW = {
 
 
 def footprint(package: Package, cpu: str) -> Footprint:
-    """Flash, RAM and stack of the package's example on a CPU.
+    """Flash, RAM and stack of the package's example on a CPU, or a board of `core.board_table`.
 
     Raises InputError for a CPU that is not in the example's table, or a package without the
     example; ToolError if the compiler does not know the CPU, or the build or the run fails.
     """
-    word, cpu = cpu, cpu_of(cpu)
+    word, board = cpu, find(cpu)
+    cpu = cpu_of(word) if board is None else board.cpu
     if cpu not in CPUS:
-        raise InputError(f"--for {word}: there is no table for this CPU; use {', '.join(CPUS)}")
+        raise InputError(
+            f"--for {word}: there is no table for this CPU; use {', '.join(CPUS)}, or a board of"
+            " tvmc boards"
+        )
     firmware.check(package.path, cpu)
     arch = next(a for a in package.archs if a.startswith("cortexm"))
     (own,) = resolve([], [cpu])
     if not machine(own).includes(machine(arch)):
         raise InputError(
-            f"--for {cpu}: '{package.path}' is for {arch}, which this CPU is not; compile the model"
-            f" with --mcpu {cpu}"
+            f"--for {word}: '{package.path}' is for {arch}, which this CPU is not; compile the"
+            f" model with {f'--mcpu {cpu}' if board is None else f'--board {board.name}'}"
         )
     facts = package.manifest["per_arch"][arch]
     if shutil.which(COMPILER) is None:
-        return _estimated(cpu, package.manifest, arch)
+        return replace(_estimated(cpu, package.manifest, arch), board=board)
     _check_known(cpu)
     with tempfile.TemporaryDirectory(prefix="tvm_megcc.") as directory:
         root = Path(directory) / "package"
@@ -144,7 +168,7 @@ def footprint(package: Package, cpu: str) -> Footprint:
             stack, executed = _run(example, arch)
     return Footprint(
         cpu, how, sizes[".text"], sizes[".rodata"] + sizes.get(".ARM.exidx", 0), sizes[".data"],
-        facts["arena_bytes"], sizes[".bss"] - facts["arena_bytes"], stack, bound, executed,
+        facts["arena_bytes"], sizes[".bss"] - facts["arena_bytes"], stack, bound, executed, board,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from tvm_megcc.relay.frontend import (
     OUTPUT_NAMES,
 )
 from tvm_megcc.relay.library import Library
-from tvm_megcc.target import architecture
+from tvm_megcc.target import TAG, architecture, resolve_for
 from tvm_megcc.tuning import records
 
 #: What the target, the module and the library's methods say.
@@ -68,9 +68,10 @@ def build(
         ``tvm_megcc.tuning.apply_best(path)`` is the same for everything that is compiled in a
         ``with`` block.
     **fields
-        Instead of those of `options`: ``params``, ``io``, ``memory``, ``preference`` and
-        ``externs`` of `tvm_megcc.options.CompileOptions`; ``optimize``, ``exact`` and
-        ``precision`` of `tvm_megcc.core.preference.Preference`.
+        Instead of those of `options`: ``params``, ``board`` (whose machine then is the default
+        target), ``io``, ``memory``, ``preference`` and ``externs`` of
+        `tvm_megcc.options.CompileOptions`; ``optimize``, ``exact`` and ``precision`` of
+        `tvm_megcc.core.preference.Preference`.
 
     Returns
     -------
@@ -85,10 +86,11 @@ def build(
     """
     from tvm_megcc import pipeline
 
-    arch = architecture(target)
     mode = {key: fields.pop(key) for key in Preference.__slots__ if key in fields}
     options = given("build", options, fields, ELSEWHERE)
     options = replace(options, preference=replace(options.preference, **mode))
+    own = options.board is not None and target == TAG
+    (arch,) = resolve_for(options.board, ["host" if own else architecture(target)])
     if mod_name is not None:
         options = replace(options, name=mod_name)
     func = _entry(mod, entry)

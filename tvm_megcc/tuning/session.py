@@ -21,7 +21,7 @@ from tvm_megcc.host import arrays, files
 from tvm_megcc.host.package import Port, shapes_of
 from tvm_megcc.memory.variants import sizes_of, variant_for
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
-from tvm_megcc.target import resolve
+from tvm_megcc.target import resolve_for
 from tvm_megcc.tuning.boards import Boards
 from tvm_megcc.tuning.findings import Report
 from tvm_megcc.tuning.job import Job
@@ -90,7 +90,7 @@ def tune_model(
         When the model cannot be compiled, or cannot be measured here.
     """
     options = given("tune_model", options, fields, (*WRITING, "name"))
-    archs = resolve(options.archs if arch is None else [arch])
+    archs = resolve_for(options.board, options.archs if arch is None else [arch])
     if len(archs) != 1:
         raise InputError(f"a model is tuned for one machine at a time, not {', '.join(archs)}")
     arch = archs[0]

@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 
-void megcc_argmax_2fd61fd1d1(void *const *ptr, const int32_t *attr, void *workspace,
-    int32_t begin, int32_t end);
+MEGCC_FAST_CODE void megcc_argmax_dc1c9ae64c(void *const *ptr, const int32_t *attr,
+    void *workspace, int32_t begin, int32_t end);
 
-void megcc_argmax_2fd61fd1d1(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_argmax_dc1c9ae64c(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   int64_t *restrict p1 = (int64_t *)ptr[1];

@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 
-void megcc_chain_e5c04335b3(void *const *ptr, const int32_t *attr, void *workspace,
-    int32_t begin, int32_t end);
+MEGCC_FAST_CODE void megcc_chain_b3d5599bbd(void *const *ptr, const int32_t *attr,
+    void *workspace, int32_t begin, int32_t end);
 
-void megcc_chain_e5c04335b3(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_chain_b3d5599bbd(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *p0 = (const float *)ptr[0];
   const float *restrict p1 = (const float *)ptr[1];

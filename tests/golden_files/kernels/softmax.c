@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 
-void megcc_softmax_04c11ce2f5(void *const *ptr, const int32_t *attr, void *workspace,
-    int32_t begin, int32_t end);
+MEGCC_FAST_CODE void megcc_softmax_11eae6c267(void *const *ptr, const int32_t *attr,
+    void *workspace, int32_t begin, int32_t end);
 
-void megcc_softmax_04c11ce2f5(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_softmax_11eae6c267(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   float *restrict p1 = (float *)ptr[1];

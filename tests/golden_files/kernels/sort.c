@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "megcc_sort.h"
 
-void megcc_sort_d69058f1d7(void *const *ptr, const int32_t *attr, void *workspace,
-    int32_t begin, int32_t end);
+MEGCC_FAST_CODE void megcc_sort_f993640085(void *const *ptr, const int32_t *attr,
+    void *workspace, int32_t begin, int32_t end);
 
-void megcc_sort_d69058f1d7(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_sort_f993640085(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   float *restrict p1 = (float *)ptr[1];

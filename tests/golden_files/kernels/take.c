@@ -2,10 +2,10 @@
 #include "megcc_kernel.h"
 #include "math/megcc_math.h"
 
-void megcc_take_71d0f4a1c2(void *const *ptr, const int32_t *attr, void *workspace,
-    int32_t begin, int32_t end);
+MEGCC_FAST_CODE void megcc_take_65d07da79c(void *const *ptr, const int32_t *attr,
+    void *workspace, int32_t begin, int32_t end);
 
-void megcc_take_71d0f4a1c2(void *const *ptr, const int32_t *attr, void *workspace,
+void megcc_take_65d07da79c(void *const *ptr, const int32_t *attr, void *workspace,
     int32_t begin, int32_t end) {
   const float *restrict p0 = (const float *)ptr[0];
   const int64_t *restrict p1 = (const int64_t *)ptr[1];

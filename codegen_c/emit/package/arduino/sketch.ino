@@ -1,6 +1,11 @@
 // One inference per second, with inputs of zeros: fill `input` with what the model is to see.
 #include <@IDENT@.h>
 
+// Attributes of the arena, as DMAMEM on a Teensy.
+#ifndef MEGCC_FAST_DATA
+#define MEGCC_FAST_DATA
+#endif
+
 static union {
   char bytes[MEGCC_MODEL_BYTES];
   void *align;
@@ -9,7 +14,7 @@ static union {
   char bytes[@UPPER@_CONTEXT_BYTES];
   void *align;
 } context_memory;
-static char arena[@UPPER@_ARENA_BYTES + MEGCC_ALIGNMENT];
+MEGCC_FAST_DATA static char arena[@UPPER@_ARENA_BYTES + MEGCC_ALIGNMENT];
 
 // All inputs and all outputs one after another, each at a multiple of 8 bytes.
 static union {

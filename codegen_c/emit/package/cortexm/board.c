@@ -3,6 +3,7 @@
 #include "board.h"
 
 extern uint32_t data_begin[], data_end[], data_stored[], bss_begin[], bss_end[];
+extern uint32_t fast_code_begin[], fast_code_end[], fast_code_stored[];
 extern uint32_t stack_begin[], stack_end[];
 
 #define PAINT 0xa5c3e187u  // what the stack holds where it has not been used
@@ -51,8 +52,11 @@ static void fault(void) {
   board_exit(3);
 }
 
+static void load(uint32_t *begin, const uint32_t *end, const uint32_t *from) {
+  for (volatile uint32_t *p = begin; p < end;) *p++ = *from++;
+}
+
 void reset(void) {
-  const uint32_t *from = data_stored;
 #ifdef __ARM_FP
   *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20;  // the floating-point unit is off at first
   __asm__ volatile("dsb\n isb" ::: "memory");
@@ -61,7 +65,8 @@ void reset(void) {
   for (volatile uint32_t *p = stack_begin; (char *)p < (char *)__builtin_frame_address(0) - 64;) {
     *p++ = PAINT;
   }
-  for (volatile uint32_t *p = data_begin; p < data_end;) *p++ = *from++;
+  load(data_begin, data_end, data_stored);
+  load(fast_code_begin, fast_code_end, fast_code_stored);
   for (volatile uint32_t *p = bss_begin; p < bss_end;) *p++ = 0;
   board_exit(main());
 }

@@ -13,6 +13,11 @@
 #define MEGCC_BENCH_END() ((void)0)
 #endif
 
+// Attributes of the arena, as __attribute__((section(".x"))) for a memory without wait states.
+#ifndef MEGCC_FAST_DATA
+#define MEGCC_FAST_DATA
+#endif
+
 // Unions give memory an alignment that C99 has no word for.
 static union {
   char bytes[MEGCC_MODEL_BYTES];
@@ -22,7 +27,7 @@ static union {
   char bytes[MEGCC_EXAMPLE_CONTEXT_BYTES];
   void *align;
 } context_memory;
-static char arena[MEGCC_EXAMPLE_ARENA_BYTES + MEGCC_ALIGNMENT];
+MEGCC_FAST_DATA static char arena[MEGCC_EXAMPLE_ARENA_BYTES + MEGCC_ALIGNMENT];
 static union {
   char bytes[MEGCC_EXAMPLE_OUTPUT_BYTES];
   uint64_t align;

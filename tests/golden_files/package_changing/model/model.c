@@ -2,29 +2,29 @@
 #include "changing.h"
 #include "megcc_vm.h"
 
-void megcc_tir_tir_exp_be9d7ad5ff_ad1a14d8(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_tir_add_a6cd4a350d_00090bff(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_tir_fused_greater_cast_5805d49b6a_05c62c73(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_reduce_int_func0_dtypei64_eab78d2d(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_binary_f32_func0_act0_0aa2a9d3(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_concat_1b558492(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_tir_exp_0dd3dcc17c_440254aa(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_add_8eb7dcf62c_8b83946f(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_tir_fused_greater_cast_8732aae06d_b48c9ffa(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_reduce_int_func0_dtypei64_b97c5c3e(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_binary_f32_func0_act0_0515199b(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_concat_9cd624c1(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
-    megcc_tir_tir_exp_be9d7ad5ff_ad1a14d8,
-    megcc_tir_add_a6cd4a350d_00090bff,
-    megcc_tir_fused_greater_cast_5805d49b6a_05c62c73,
-    megcc_reduce_int_func0_dtypei64_eab78d2d,
-    megcc_binary_f32_func0_act0_0aa2a9d3,
-    megcc_concat_1b558492,
+    megcc_tir_tir_exp_0dd3dcc17c_440254aa,
+    megcc_tir_add_8eb7dcf62c_8b83946f,
+    megcc_tir_fused_greater_cast_8732aae06d_b48c9ffa,
+    megcc_reduce_int_func0_dtypei64_b97c5c3e,
+    megcc_binary_f32_func0_act0_0515199b,
+    megcc_concat_9cd624c1,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xf928b704u, 0xfcc7b770u}
+#define FINGERPRINT {0xd29c3ee7u, 0x05e7713bu}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0xf91038a2, 0xf928b704, 0xfcc7b770, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x831b610e, 0xd29c3ee7, 0x5e7713b, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -74,13 +74,13 @@ static const uint32_t kProgram[] = {
     0x1, 0x0, 0x600, 0x1, 0x1, 0x0, 0x2, 0x0,
     0x0, 0x0, 0x2, 0x0, 0x0, 0x0, 0x0, 0x1,
     0x74726f70, 0x656c6261, 0x61686300, 0x6e69676e, 0x656d0067, 0x5f636367, 0x5f726974, 0x5f726974,
-    0x5f707865, 0x64396562, 0x35646137, 0x615f6666, 0x31613164, 0x386434, 0x6367656d, 0x69745f63,
-    0x64615f72, 0x36615f64, 0x61346463, 0x64303533, 0x3030305f, 0x66623039, 0x656d0066, 0x5f636367,
-    0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x355f7473, 0x64353038, 0x36623934,
-    0x35305f61, 0x63323663, 0x6d003337, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
-    0x74645f30, 0x69657079, 0x655f3436, 0x38376261, 0x643264, 0x6367656d, 0x69625f63, 0x7972616e,
-    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x32616130, 0x33643961, 0x67656d00, 0x635f6363,
-    0x61636e6f, 0x62315f74, 0x34383535, 0x6e003239, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
+    0x5f707865, 0x33646430, 0x31636364, 0x345f6337, 0x35323034, 0x616134, 0x6367656d, 0x69745f63,
+    0x64615f72, 0x65385f64, 0x63643762, 0x63323666, 0x3862385f, 0x36343933, 0x656d0066, 0x5f636367,
+    0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x385f7473, 0x61323337, 0x36306561,
+    0x34625f64, 0x66396338, 0x6d006166, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
+    0x74645f30, 0x69657079, 0x625f3436, 0x35633739, 0x653363, 0x6367656d, 0x69625f63, 0x7972616e,
+    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x35313530, 0x62393931, 0x67656d00, 0x635f6363,
+    0x61636e6f, 0x63395f74, 0x34323664, 0x6e003163, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
     0x758d6336, 0x0, 0x12, 0x38, 0x5a, 0x8b, 0xb4, 0xd9,
     0xef, 0x0, 0x8, 0x2, 0xffffffff, 0x4, 0x1, 0xffffffff,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xf91038a2, 1, kBlocks0},
+    {0x831b610e, 1, kBlocks0},
 };
 #endif
 
@@ -130,5 +130,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
 MEGCC_API extern const megcc_kernels_t changing_kernels
-    __attribute__((alias("changing_kernels_59e79e0c")));
+    __attribute__((alias("changing_kernels_61b1f37a")));
 #endif

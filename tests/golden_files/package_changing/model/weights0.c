@@ -6,7 +6,7 @@ extern const unsigned char changing_weights0[];
 #if defined(MEGCC_INCBIN)
 MEGCC_INCBIN(changing_weights0, 64, __FILE__ ".bin")
 #else
-MEGCC_ALIGNED(64) const unsigned char changing_weights0[64 + 1] = {
+MEGCC_IN_WEIGHTS MEGCC_ALIGNED(64) const unsigned char changing_weights0[64 + 1] = {
 #include "weights0.inc"
 };
 #endif

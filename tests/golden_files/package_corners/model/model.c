@@ -2,23 +2,23 @@
 #include "corners.h"
 #include "megcc_vm.h"
 
-void t_add_de7b3ef6(void *const *, const int32_t *, void *, int32_t, int32_t);
-void t_affine_862867c3(void *const *, const int32_t *, void *, int32_t, int32_t);
-void t_split_108e3304(void *const *, const int32_t *, void *, int32_t, int32_t);
+void t_add_c822fc36(void *const *, const int32_t *, void *, int32_t, int32_t);
+void t_affine_954c3ae8(void *const *, const int32_t *, void *, int32_t, int32_t);
+void t_split_3aef6049(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
-    t_add_de7b3ef6,
-    t_affine_862867c3,
-    t_split_108e3304,
+    t_add_c822fc36,
+    t_affine_954c3ae8,
+    t_split_3aef6049,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0x7627da66u, 0xc83d3a7au}
+#define FINGERPRINT {0x095df2f4u, 0x99815fecu}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x640, 0xc1eb5f07, 0x7627da66, 0xc83d3a7a, 0x0, 0x9,
+    0x4347454d, 0x4, 0x640, 0xa1851cc5, 0x95df2f4, 0x99815fec, 0x0, 0x9,
     0x0, 0x0, 0x4d4, 0xd1, 0x5a8, 0x1, 0x5b8, 0x3,
     0x4d4, 0x0, 0x4d4, 0x0, 0x5c4, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -57,8 +57,8 @@ static const uint32_t kProgram[] = {
     0x0, 0x3, 0x2, 0x2, 0x2, 0x302, 0xd, 0x6,
     0x302, 0x10, 0x4, 0x302, 0x12, 0xa, 0x302, 0x14,
     0x9, 0x100, 0x6c, 0x100, 0x0, 0x74726f70, 0x656c6261, 0x726f6300,
-    0x7372656e, 0x615f7400, 0x645f6464, 0x33623765, 0x366665, 0x66615f74, 0x656e6966, 0x3236385f,
-    0x63373638, 0x5f740033, 0x696c7073, 0x30315f74, 0x33336538, 0x78003430, 0x77202b20, 0x66666100,
+    0x7372656e, 0x615f7400, 0x635f6464, 0x66323238, 0x363363, 0x66615f74, 0x656e6966, 0x3435395f,
+    0x65613363, 0x5f740038, 0x696c7073, 0x61335f74, 0x30366665, 0x78003934, 0x77202b20, 0x66666100,
     0x656e69, 0x202b2079, 0x202b0061, 0x66696873, 0x70730074, 0x74696c, 0x77206f6e, 0x6b726f,
     0x6e657261, 0x780061, 0x313d73, 0x74706d65, 0x6e6f2079, 0x610065, 0x69640079, 0x72656666,
     0x65636e65, 0x6d757300, 0x6d757300, 0x61676120, 0x78006e69, 0x72687420, 0x6867756f, 0x74206100,
@@ -77,7 +77,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xc1eb5f07, 0, kBlocks0},
+    {0xa1851cc5, 0, kBlocks0},
 };
 #endif
 
@@ -108,5 +108,5 @@ const char megcc_two_packages_are_called_corners_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef corners_kernels
 MEGCC_API extern const megcc_kernels_t corners_kernels
-    __attribute__((alias("corners_kernels_e906aa98")));
+    __attribute__((alias("corners_kernels_cf327aa4")));
 #endif

@@ -6,7 +6,7 @@ extern const unsigned char corners_weights0[];
 #if defined(MEGCC_INCBIN)
 MEGCC_INCBIN(corners_weights0, 128, __FILE__ ".bin")
 #else
-MEGCC_ALIGNED(64) const unsigned char corners_weights0[128 + 1] = {
+MEGCC_IN_WEIGHTS MEGCC_ALIGNED(64) const unsigned char corners_weights0[128 + 1] = {
 #include "weights0.inc"
 };
 #endif
