@@ -49,7 +49,9 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
     )
     declared = declarations(codes)
     ports = _port_macros(upper, codes)
-    taken = sorted(key for key in ports if any(f"#define {key} " in text for text in sizes.values()))
+    taken = sorted(
+        key for key in ports if any(f"#define {key} " in text for text in sizes.values())
+    )
     if taken:
         raise InputError(f"{taken[0]} is a size of the package's, too; rename the port")
     return (

@@ -82,7 +82,9 @@ def run(args: argparse.Namespace) -> None:
     print(f"model {facts['name']}")
     for side in ("inputs", "outputs"):
         for port in facts[side]:
-            print(f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}{step_text(port)}")
+            print(
+                f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}{step_text(port)}"
+            )
     head = ("arch", "arena bytes", "weight bytes", "kernels", "calls", "threads")
     rows = [
         [

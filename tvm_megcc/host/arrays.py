@@ -257,7 +257,9 @@ def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
         shape = [d for d in port.shape if isinstance(d, int)]
         assert len(shape) == len(port.shape), f"'{port.name}' has no sizes yet"
         if port.quantisation is not None:
-            number = rng.uniform(-1, 1, shape) if mode == "random" else np.full(shape, mode == "ones")
+            number = (
+                rng.uniform(-1, 1, shape) if mode == "random" else np.full(shape, mode == "ones")
+            )
             arrays[port.name] = quantised(port, np.asarray(number))
         elif mode == "random" and port.dtype in FLOATS:
             arrays[port.name] = np.asarray(rng.uniform(-1, 1, shape)).astype(dtype)

@@ -10,7 +10,7 @@ integers. Runs on a whole module, before anything else has changed it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import tvm
@@ -23,6 +23,7 @@ from tvm_megcc.relax_tools.attributes import read, written
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of, use_counts
 from tvm_megcc.relax_tools.rewriting import cleaned, module_pass, with_bindings, with_functions
+from tvm_megcc.relax_tools.traits import COPIES
 
 ATTRIBUTE = "tvm_megcc.port_steps"
 _FLOATS = ("f16", "bf16", "f32", "f64")
@@ -80,7 +81,7 @@ def _ported(
         if dtype is not None and dtype_of(port.param) in _FLOATS:
             func, step = port.as_integers(dtype)
         else:
-            step = port.step("relax.dequantize") if dtype_of(port.param) in EIGHT_BITS else None
+            step = port.step() if dtype_of(port.param) in EIGHT_BITS else None
         taken.append(step)
     func, given = _with_results(func, dtype, outputs)
     if not any((*taken, *given)):
@@ -91,7 +92,7 @@ def _ported(
 
 @dataclass(slots=True)
 class _Input:
-    """A parameter of a function, and what reads it."""
+    """A parameter of a function."""
 
     func: relax.Function
     index: int
@@ -101,34 +102,41 @@ class _Input:
     def param(self) -> relax.Var:
         return self.func.params[self.index]
 
-    def readers(self) -> tuple[list[relax.Var], list[relax.Call]]:
-        """The variables that are the parameter, cast to its dims, and the calls that read one.
+    def readers(
+        self, copies: Collection[str] = ()
+    ) -> tuple[list[relax.Var], list[relax.Call | None]]:
+        """The variables that are the parameter or a copy of it, and what else reads one.
 
-        Raises UnsupportedError if anything else reads it.
+        Copies are casts to its dims, and by operators of `copies`. A reader is a call of which it
+        is the first operand, else None.
         """
-        same, calls, known = [self.param], [], 0
+        same: list[relax.Var] = [self.param]
+        calls: list[relax.Call | None] = []
+        copied = 0
         for binding in _bindings(self.func):
             value = binding.value
             if value in same:
                 same.append(binding.var)
-                known += 1
             elif isinstance(value, relax.Call) and value.args and value.args[0] in same:
-                calls.append(value)
+                if op_name(value) in copies:
+                    same.append(binding.var)
+                    copied += 1
+                else:
+                    calls.append(value)
         counts = use_counts(self.func)
-        rest = sum(counts[var] for var in same) - len(calls)
-        return same, calls if rest == 0 else []
+        others = sum(counts[var] for var in same) - copied - len(calls)
+        return same, calls + [None] * others
 
-    def step(self, operator: str) -> Quantisation | None:
-        """The one step by which `operator`, which alone reads the parameter, does; else None."""
-        _, calls = self.readers()
-        steps = {_step(call) if op_name(call) == operator else None for call in calls}
-        return steps.pop() if len(steps) == 1 else None
+    def step(self) -> Quantisation | None:
+        """The step by which everything dequantises the parameter, of integers; else None."""
+        _, calls = self.readers(COPIES)
+        return _same([_step(c) if op_name(c) == "relax.dequantize" else None for c in calls])
 
     def as_integers(self, dtype: str) -> tuple[relax.Function, Quantisation]:
         """The function with the parameter as integers, and the step of these."""
         what = f"input '{self.name}'"
         same, calls = self.readers()
-        quantised = [c for c in calls if op_name(c) == "relax.quantize"]
+        quantised = [c for c in calls if c is not None and op_name(c) == "relax.quantize"]
         if not quantised:
             raise UnsupportedError(
                 f"{what} is not quantised first, so it cannot be of integers; quantise the model"
@@ -136,22 +144,23 @@ class _Input:
             )
         if len(quantised) < len(calls):
             raise UnsupportedError(
-                f"{what} is read as floats, too, and not only by its QuantizeLinear; quantise its"
+                f"{what} is read as floats, too, not only by its QuantizeLinear; quantise its"
                 f" other readers, or {_INSTEAD}"
             )
-        step = self.step("relax.quantize")
+        step = _same([_step(call) for call in quantised])
         _check(what, dtype, [dtype_of(c) for c in quantised], step)
         assert step is not None
-        new = relax.Var(self.param.name, _of_type(self.param.ty, dtype_of_quantised(quantised[0])))
+        held = str(quantised[0].ty.dtype)
+        new = relax.Var(self.param.name, _of_type(self.param.ty, held))
         now: dict[relax.Var, relax.Var] = {self.param: new}
 
         def binding(given: relax.Binding) -> relax.Binding:
             value = given.value
             if value in now and given.var in same:
-                var = relax.Var(given.var.name, _of_type(given.var.ty, new.ty.dtype))
+                var = relax.Var(given.var.name, _of_type(given.var.ty, held))
                 now[given.var] = var
                 if isinstance(given, relax.MatchCast):
-                    return relax.MatchCast(var, now[value], _of_type(given.ty, new.ty.dtype))
+                    return relax.MatchCast(var, now[value], _of_type(given.ty, held))
                 return relax.VarBinding(var, now[value])
             if isinstance(value, relax.Call) and value.args and value.args[0] in now:
                 return relax.VarBinding(given.var, now[value.args[0]])
@@ -227,9 +236,10 @@ def _step(call: relax.Call) -> Quantisation | None:
     return Quantisation(float(scale.item()), int(zero.item()))
 
 
-def dtype_of_quantised(call: relax.Call) -> str:
-    """TVM's name of the type that a ``quantize`` makes."""
-    return str(call.ty.dtype)
+def _same(steps: Sequence[Quantisation | None]) -> Quantisation | None:
+    """The step that all are; None where they differ, or where there are none."""
+    found = set(steps)
+    return found.pop() if len(found) == 1 else None
 
 
 def _of_type(ty: relax.TensorType, dtype: str) -> relax.TensorType:

@@ -39,7 +39,15 @@ from tvm_megcc.core.program.steps import (
     with_operands,
 )
 from tvm_megcc.core.program.storages import Block, MemoryPlan, Pool, Storage
-from tvm_megcc.core.program.tensors import ALIGNMENT, Location, Port, Quantisation, Space, Tensor, Weight
+from tvm_megcc.core.program.tensors import (
+    ALIGNMENT,
+    Location,
+    Port,
+    Quantisation,
+    Space,
+    Tensor,
+    Weight,
+)
 
 __all__ = [
     "ALIGNMENT",
