@@ -152,7 +152,7 @@ def compile_for_each(
 def _with_ports(
     mod: tvm.IRModule, entry: Entry, functions: Sequence[str], options: CompileOptions
 ) -> tuple[tvm.IRModule, Entry]:
-    """The module with the integer ports that the options ask for, and its entry with their steps."""
+    """The module with the ports that the options ask for, and the entry with their steps."""
     dtype = None if options.io_dtype is None else IO_DTYPES[options.io_dtype]
     every = tuple(dict.fromkeys((entry.function, *functions)))
     ports = passes.IntegerPorts(dtype, every, entry.input_names, entry.output_names)

@@ -49,11 +49,10 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
     )
     declared = declarations(codes)
     ports = _port_macros(upper, codes)
-    taken = sorted(
-        key for key in ports if any(f"#define {key} " in text for text in sizes.values())
-    )
-    if taken:
-        raise InputError(f"{taken[0]} is a size of the package's, too; rename the port")
+    known = "".join(sizes.values())
+    for key in ports:
+        if f"#define {key} " in known:
+            raise InputError(f"{key} is taken by a memory pool; rename the port or the pool")
     return (
         generated("What C code needs to know", ident)
         + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H 0x{mark}\n\n"

@@ -167,7 +167,8 @@ def dequantised(port: Port, integers: np.ndarray) -> np.ndarray:
     """The numbers, f32, that the integers of a port stand for."""
     assert port.quantisation is not None
     steps = integers.astype(np.int32) - port.quantisation.zero_point
-    return steps.astype(np.float32) * np.float32(port.quantisation.scale)
+    numbers: np.ndarray = steps.astype(np.float32) * np.float32(port.quantisation.scale)
+    return numbers
 
 
 #: Orders of an image's axes that people give in place of each other: name, axes to transpose by.

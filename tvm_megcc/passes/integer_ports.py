@@ -79,10 +79,10 @@ def _ported(
     for k, name in enumerate(inputs):
         port = _Input(func, k, name)
         if dtype is not None and dtype_of(port.param) in _FLOATS:
-            func, step = port.as_integers(dtype)
+            func, quantisation = port.as_integers(dtype)
+            taken.append(quantisation)
         else:
-            step = port.step() if dtype_of(port.param) in EIGHT_BITS else None
-        taken.append(step)
+            taken.append(port.step() if dtype_of(port.param) in EIGHT_BITS else None)
     func, given = _with_results(func, dtype, outputs)
     if not any((*taken, *given)):
         return func
@@ -196,7 +196,7 @@ def _with_results(
         steps.append(None)
         if dtype is None or dtype_of(results[k]) not in _FLOATS:
             continue
-        if op_name(value) != "relax.dequantize":
+        if value is None or op_name(value) != "relax.dequantize":
             raise UnsupportedError(
                 f"output '{name}' is not dequantised last, so it cannot be of integers; quantise"
                 f" what computes it, or {_INSTEAD}"
