@@ -23,6 +23,9 @@ from tvm_megcc.dynamic_options import DynamicOptions, Shapes
 from tvm_megcc.errors import InputError
 from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
 
+#: Types of integers that ports can have -> our names of them.
+IO_DTYPES = {"int8": "i8", "uint8": "u8"}
+
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
@@ -47,6 +50,9 @@ class CompileOptions:
         begin; by default the file's name.
     io : {"caller", "arena"}
         Whether inputs and outputs live in buffers of the caller or in the arena.
+    io_dtype : {"int8", "uint8"}, optional
+        Inputs that the model quantises first and outputs that it dequantises last become these
+        integers; by default they are of the model's types.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
     preference : Preference
@@ -75,6 +81,7 @@ class CompileOptions:
     params: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     name: str | None = None
     io: str = "caller"
+    io_dtype: str | None = None
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     preference: Preference = field(default_factory=Preference)
     dynamic: DynamicOptions = field(default_factory=DynamicOptions)
@@ -97,6 +104,9 @@ class CompileOptions:
         """
         if self.io not in IO_PLACES:
             raise InputError(f"io {self.io!r} is not known; choose from {', '.join(IO_PLACES)}")
+        if self.io_dtype not in (None, *IO_DTYPES):
+            known = ", ".join(IO_DTYPES)
+            raise InputError(f"io_dtype {self.io_dtype!r} is not known; choose from {known}")
         if self.name is not None:
             from tvm_megcc.codegen_c import emit
 

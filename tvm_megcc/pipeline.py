@@ -20,7 +20,7 @@ from tvm_megcc import fitting, memory, passes
 from tvm_megcc.core import board_table
 from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.preference import Preference
-from tvm_megcc.core.program import Bundle, Call, PortType, Program, Range, Variant
+from tvm_megcc.core.program import Bundle, Call, Port, PortType, Program, Range, Variant
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.errors import InputError
@@ -28,10 +28,11 @@ from tvm_megcc.forward import forward
 from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.options import DEFAULT, CompileOptions
+from tvm_megcc.options import DEFAULT, IO_DTYPES, CompileOptions
+from tvm_megcc.passes.integer_ports import Steps, steps_of
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.exprs import dtype_of, shape_of
+from tvm_megcc.relax_tools.exprs import dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
@@ -55,6 +56,9 @@ class Entry:
     #: types.
     input_dtypes: Sequence[str] = ()
     output_dtypes: Sequence[str] = ()
+    #: `input_steps`, `output_steps`: what integers of the ports stand for.
+    input_steps: Steps = ()
+    output_steps: Steps = ()
     function: str = "main"  # the function's name in the module
 
     @classmethod
@@ -130,6 +134,7 @@ def compile_for_each(
         Takes one of `archs`, and what `dump_ir` of `compile_entry` is.
     """
     found = plan_of(mod, entry.function) or DispatchPlan((), entry.function)
+    mod, entry = _with_ports(mod, entry, found.functions, options)
     divided, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     whole = functions == [entry.function]
@@ -146,6 +151,34 @@ def compile_for_each(
     return compiled
 
 
+def _with_ports(
+    mod: tvm.IRModule, entry: Entry, functions: Sequence[str], options: CompileOptions
+) -> tuple[tvm.IRModule, Entry]:
+    """The module with the ports that the options ask for, and the entry with their steps."""
+    dtype = None if options.io_dtype is None else IO_DTYPES[options.io_dtype]
+    every = tuple(dict.fromkeys((entry.function, *functions)))
+    ports = passes.IntegerPorts(dtype, every, entry.input_names, entry.output_names)
+    mod = ports(mod)
+    func = mod[entry.function]
+    inputs, outputs = steps_of(func)
+    if not inputs:
+        return mod, entry
+
+    def types(said: Sequence[str], steps: Steps, exprs: Sequence[relax.Type]) -> list[str]:
+        named = said or [dtype_name(ty.dtype) for ty in exprs]
+        rows = zip(named, steps, exprs, strict=True)
+        return [old if step is None else dtype_name(ty.dtype) for old, step, ty in rows]
+
+    results = func.ret_ty.fields if isinstance(func.ret_ty, relax.TupleType) else [func.ret_ty]
+    return mod, replace(
+        entry,
+        input_dtypes=types(entry.input_dtypes, inputs, [param.ty for param in func.params]),
+        output_dtypes=types(entry.output_dtypes, outputs, results),
+        input_steps=inputs,
+        output_steps=outputs,
+    )
+
+
 def _bundle(
     compiler: _Compiler, signature: relax.Function, found: DispatchPlan, equal: Mapping[str, str]
 ) -> Bundle:
@@ -160,11 +193,12 @@ def _bundle(
     programs = compiler.programs()
     bounds = symbols_of(signature)
     inputs = tuple(
-        PortType(port, dtype, shape_of(param, bounds) or ())
-        for port, dtype, param in zip(
+        PortType(port, dtype, shape_of(param, bounds) or (), step)
+        for port, dtype, param, step in zip(
             entry.input_names,
             entry.input_dtypes or map(dtype_of, signature.params),
             signature.params,
+            entry.input_steps or [None] * len(entry.input_names),
             strict=True,
         )
     )
@@ -243,6 +277,11 @@ class _Origin:
 
     names: Mapping[str, str]
     nodes: tuple[Node, ...]
+
+
+def _with_steps(ports: Sequence[Port], steps: Steps) -> tuple[Port, ...]:
+    rows = zip(ports, steps or [None] * len(ports), strict=True)
+    return tuple(replace(port, quantisation=step) for port, step in rows)
 
 
 def _with_multiply_adds(program: Program) -> Program:
@@ -331,6 +370,11 @@ class _Compiler:
         options = self.shared.options
         if options.board is not None:
             fitting.check_weights(entry.name, held, board_table.board(options.board))
+        program = replace(
+            program,
+            inputs=_with_steps(program.inputs, entry.input_steps),
+            outputs=_with_steps(program.outputs, entry.output_steps),
+        )
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)

@@ -18,7 +18,7 @@ from tvm_megcc.codegen_c.emit.weight_segments import Layout
 from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
-from tvm_megcc.core.program import Bundle, Call, Kernel, Program
+from tvm_megcc.core.program import Bundle, Call, Kernel, Program, Quantisation
 from tvm_megcc.dims import Dim, Size, symbols
 
 FORMAT = 1  #: of manifest.json and the package layout
@@ -182,7 +182,7 @@ def _memory(program: Program) -> dict[str, dict[str, object]]:
 
 
 def input_ports(bundle: Bundle) -> list[dict[str, object]]:
-    return [_port(p.name, p.dtype, p.dims) for p in bundle.inputs]
+    return [_port(p.name, p.dtype, p.dims, p.quantisation) for p in bundle.inputs]
 
 
 def output_ports(bundle: Bundle) -> list[dict[str, object]]:
@@ -195,17 +195,21 @@ def output_ports(bundle: Bundle) -> list[dict[str, object]]:
             found[-1] if isinstance(found[-1], Dim) or len(set(found)) == 1 else "?"
             for found in zip(*(t.shape for t in tensors), strict=True)
         )
-        rows.append(_port(port.name, tensors[-1].dtype, dims))
+        rows.append(_port(port.name, tensors[-1].dtype, dims, port.quantisation))
     return rows
 
 
-def _port(name: str, dtype: str, dims: Sequence[Size | str]) -> dict[str, object]:
+def _port(
+    name: str, dtype: str, dims: Sequence[Size | str], quantisation: Quantisation | None
+) -> dict[str, object]:
     """A port for the manifest; a dim that is not fixed is text, and then there is no ``bytes``."""
     shape = [d if isinstance(d, int) else str(d) for d in dims]
     row: dict[str, object] = {"name": name, "dtype": dtype, "shape": shape}
     sizes = [d for d in dims if isinstance(d, int)]
     if len(sizes) == len(dims):
         row["bytes"] = dtypes.nbytes(dtype, prod(sizes))
+    if quantisation is not None:
+        row |= {"scale": quantisation.scale, "zero_point": quantisation.zero_point}
     return row
 
 

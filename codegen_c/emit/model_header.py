@@ -30,6 +30,11 @@ MEGCC_API extern const megcc_kernels_t {ident}_kernels;
 """
 
 
+_STEPS = """
+// Integers of ports stand for numbers: (integer - ZERO_POINT) * SCALE.
+"""
+
+
 def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -> str:
     """The header of a package with these contents (`assemble.content_mark`)."""
     upper = ident.upper()
@@ -43,12 +48,19 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         else "// The image is a file, model/model_<arch>.bin: see megcc_image_from_bytes.\n"
     )
     declared = declarations(codes)
+    ports = _port_macros(upper, codes)
+    known = "".join(sizes.values())
+    for key in ports:
+        if f"#define {key} " in known:
+            raise InputError(f"{key} is taken by a memory pool; rename the port or the pool")
     return (
         generated("What C code needs to know", ident)
         + f"#ifndef MEGCC_MODEL_{upper}_H\n#define MEGCC_MODEL_{upper}_H 0x{mark}\n\n"
         + ('#include "megcc_extern.h"\n\n' if declared else '#include "megcc.h"\n\n')
         + "// For static allocation; at run time ask megcc_arena_bytes, megcc_context_bytes.\n"
         + guards.chain(sizes, guards.refusal(sizes))
+        + (_STEPS if ports else "")
+        + "".join(f"#define {key} {value}\n" for key, value in ports.items())
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + _KERNELS.format(ident=ident, mark=mark)
@@ -118,6 +130,30 @@ def _pool_macros(upper: str, code: Compiled) -> dict[str, int]:
                 raise InputError(f"memory pool {pool.name!r}: {key} is taken; rename the pool")
             rows[key] = value
     return rows
+
+
+def _port_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, str]:
+    """Scale and zero point of each port whose integers stand for other numbers."""
+    bundle = next(iter(codes.values())).bundle
+    rows: dict[str, str] = {}
+    for port in (*bundle.inputs, *bundle.variants[0].program.outputs):
+        if port.quantisation is None:
+            continue
+        ident = re.sub(r"\W", "_", port.name, flags=re.ASCII).upper()
+        found = {
+            f"{upper}_{ident}_SCALE": _c_float(port.quantisation.scale),
+            f"{upper}_{ident}_ZERO_POINT": f"({port.quantisation.zero_point})",
+        }
+        for key, value in found.items():
+            if rows.setdefault(key, value) != value:
+                raise InputError(f"port '{port.name}': {key} is taken; rename the port")
+    return rows
+
+
+def _c_float(value: float) -> str:
+    """A float of C with the digits that tell it from all others."""
+    text = f"{value:.9g}"
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
 
 
 def _context_bytes(code: Compiled) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tvm_megcc.compare import Tolerance
     from tvm_megcc.host.dump import Record
+    from tvm_megcc.host.package import Port
 
 HELP = "compare a package's results with ONNX Runtime's, or onnx.reference's"
 
@@ -57,10 +59,18 @@ def run(args: argparse.Namespace) -> None:
             ):
                 inputs = options.read_inputs(args, package.inputs, recorder.check_shapes)
                 records, outputs = recorder.records(inputs)
+                ports = package.inputs, package.outputs
         else:
             with execute.opened(args.package, args.arch, tell) as runnable:
                 inputs = options.read_inputs(args, runnable.inputs, runnable.check_shapes)
                 outputs = dict(runnable.run(inputs).outputs)
+                ports = runnable.inputs, runnable.outputs
+        inputs = numbers(inputs, ports[0], model.graph.input)
+        outputs = numbers(outputs, ports[1], model.graph.output)
+        records = [
+            replace(r, array=numbers({r.name: r.array}, ports[1], model.graph.output)[r.name])
+            for r in records
+        ]
         names = [*outputs, *(record.name for record in records)]
         who, wanted = reference.values(model, inputs, names)
         spread = reference.optimised(model, inputs) if quantised_node(model) is not None else {}
@@ -79,6 +89,22 @@ def run(args: argparse.Namespace) -> None:
         raise DifferenceError(f"beyond the tolerance: {', '.join(wrong)}; {hint}")
     if first:
         raise DifferenceError(f"the outputs are within the tolerance, but {first}")
+
+
+def numbers(
+    arrays: Mapping[str, np.ndarray], ports: Sequence[Port], values: Iterable[onnx.ValueInfoProto]
+) -> dict[str, np.ndarray]:
+    """The arrays as the model has them: numbers where its port is of floats, the package's not."""
+    from tvm_megcc.core.dtypes import of_onnx
+    from tvm_megcc.host.arrays import FLOATS, dequantised
+
+    known = {value.name: of_onnx(value.type.tensor_type.elem_type) for value in values}
+    made = dict(arrays)
+    for port in ports:
+        row = known.get(port.name)
+        if port.name in made and port.quantisation is not None and row and row.name in FLOATS:
+            made[port.name] = dequantised(port, made[port.name])
+    return made
 
 
 def check_order(args: argparse.Namespace) -> None:

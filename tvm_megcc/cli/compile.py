@@ -23,6 +23,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " for *.so), mlf (Model Library Format tar) or arduino (a library for it)",
     )
     parser.add_argument(
+        "--io-dtype",
+        choices=("int8", "uint8"),
+        help="inputs that the model quantises first and outputs that it dequantises last are these"
+        " integers; the package's header has their scales and zero points",
+    )
+    parser.add_argument(
         "--weights",
         choices=("incbin", "c", "bin"),
         default="incbin",

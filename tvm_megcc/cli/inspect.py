@@ -82,7 +82,9 @@ def run(args: argparse.Namespace) -> None:
     print(f"model {facts['name']}")
     for side in ("inputs", "outputs"):
         for port in facts[side]:
-            print(f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}")
+            print(
+                f"  {side[:-1]:<7} {port['name']}: {port['dtype']}{port['shape']}{step_text(port)}"
+            )
     head = ("arch", "arena bytes", "weight bytes", "kernels", "calls", "threads")
     rows = [
         [
@@ -138,12 +140,24 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "name": manifest["name"],
         "c_name": manifest["c_name"],
         "weights": manifest["weights"],
-        "inputs": [{key: port.get(key) for key in ports} for port in manifest["inputs"]],
-        "outputs": [{key: port.get(key) for key in ports} for port in manifest["outputs"]],
+        **{
+            side: [{key: p.get(key) for key in ports} | _step(p) for p in manifest[side]]
+            for side in ("inputs", "outputs")
+        },
         "symbols": manifest.get("symbols", []),
         "opcodes": manifest["opcodes"],
         "archs": {arch: _facts(manifest["per_arch"][arch]) for arch in manifest["archs"]},
     }
+
+
+def _step(port: Mapping[str, Any]) -> dict[str, Any]:
+    """What the integers of a port stand for; empty where they stand for themselves."""
+    return {key: port[key] for key in ("scale", "zero_point") if key in port}
+
+
+def step_text(port: Mapping[str, Any]) -> str:
+    """Scale and zero point of a port behind its shape; empty for a port without."""
+    return f", scale {port['scale']:.9g}, zero point {port['zero_point']}" if _step(port) else ""
 
 
 def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="nodes that are not quantised (repeatable)",
     )
+    parser.add_argument(
+        "--io",
+        choices=("int8", "uint8"),
+        help="type of the inputs and outputs in place of float, that of the activations",
+    )
     parser.add_argument("--report", metavar="FILE.json", help="write the report, too")
 
 
@@ -63,6 +68,7 @@ def run(args: argparse.Namespace) -> None:
             per_channel=args.per_channel,
             activations=args.activations,
             keep_float=[name for text in args.keep_float for name in text.split(",") if name],
+            io=args.io,
             report=args.report,
             progress=tell,
         )

@@ -27,6 +27,9 @@ from tvm_megcc.host.package import Port, fits
 
 Arrays = dict[str, np.ndarray]
 
+#: Types of arrays that a port of quantised integers takes as numbers.
+FLOATS = ("f32", "f64", "f16", "bf16")
+
 FILL_MODES = ("random", "zeros", "ones")
 
 
@@ -131,6 +134,9 @@ def check(ports: Sequence[Port], arrays: Mapping[str, np.ndarray], source: str) 
 
 def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
     wanted = numpy_dtype(port.dtype)
+    given = of_numpy(array.dtype.name)
+    if port.quantisation is not None and given is not None and given.name in FLOATS:
+        array = quantised(port, array)
     if not fits(array.shape, port.shape):
         raise InputError(
             f"{source}: '{port.name}' has shape {list(array.shape)}, the model takes"
@@ -146,6 +152,23 @@ def _fitting(port: Port, array: np.ndarray, source: str) -> np.ndarray:
         )
     array = np.asarray(array, dtype=wanted.newbyteorder("="), order="C")
     return array if port.shape else array.reshape(())
+
+
+def quantised(port: Port, numbers: np.ndarray) -> np.ndarray:
+    """The integers of a port that stand for these numbers, the nearest ones, as ONNX rounds."""
+    assert port.quantisation is not None
+    dtype = numpy_dtype(port.dtype)
+    limits = np.iinfo(dtype)
+    steps = np.rint(numbers.astype(np.float32) / np.float32(port.quantisation.scale))
+    return np.clip(steps + port.quantisation.zero_point, limits.min, limits.max).astype(dtype)
+
+
+def dequantised(port: Port, integers: np.ndarray) -> np.ndarray:
+    """The numbers, f32, that the integers of a port stand for."""
+    assert port.quantisation is not None
+    steps = integers.astype(np.int32) - port.quantisation.zero_point
+    numbers: np.ndarray = steps.astype(np.float32) * np.float32(port.quantisation.scale)
+    return numbers
 
 
 #: Orders of an image's axes that people give in place of each other: name, axes to transpose by.
@@ -225,8 +248,8 @@ def sized(ports: Sequence[Port], shapes: Mapping[str, Sequence[object]] | None) 
 def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
     """Inputs made up, for ports with fixed shapes: zeros, ones, or seeded random numbers.
 
-    Random floats are uniform in [-1, 1); integers are 0 or 1, which are good for any mask, index or
-    length.
+    Random floats are uniform in [-1, 1), and so are the numbers that quantised integers stand for;
+    other integers are 0 or 1, which are good for any mask, index or length.
     """
     rng = np.random.default_rng(seed)
     arrays = {}
@@ -234,7 +257,12 @@ def fill(ports: Sequence[Port], mode: str, seed: int = 0) -> Arrays:
         dtype = numpy_dtype(port.dtype)
         shape = [d for d in port.shape if isinstance(d, int)]
         assert len(shape) == len(port.shape), f"'{port.name}' has no sizes yet"
-        if mode == "random" and port.dtype in ("f32", "f64", "f16", "bf16"):
+        if port.quantisation is not None:
+            number = (
+                rng.uniform(-1, 1, shape) if mode == "random" else np.full(shape, mode == "ones")
+            )
+            arrays[port.name] = quantised(port, np.asarray(number))
+        elif mode == "random" and port.dtype in FLOATS:
             arrays[port.name] = np.asarray(rng.uniform(-1, 1, shape)).astype(dtype)
         elif mode == "random":
             arrays[port.name] = np.asarray(rng.integers(0, 2, shape)).astype(dtype)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tvm_megcc.core.machine import best_first, machine
+from tvm_megcc.core.program import Quantisation
 from tvm_megcc.core.this_machine import is_native
 from tvm_megcc.dims import whole
 from tvm_megcc.errors import InputError
@@ -45,6 +46,7 @@ class Port:
     name: str
     dtype: str
     shape: tuple[int | str, ...]
+    quantisation: Quantisation | None = None
 
     @property
     def is_symbolic(self) -> bool:
@@ -112,7 +114,14 @@ class Package:
 
 
 def _ports(rows: list[dict[str, Any]]) -> tuple[Port, ...]:
-    return tuple(Port(row["name"], row["dtype"], tuple(row["shape"])) for row in rows)
+    return tuple(
+        Port(row["name"], row["dtype"], tuple(row["shape"]), quantisation_of(row)) for row in rows
+    )
+
+
+def quantisation_of(row: Mapping[str, Any]) -> Quantisation | None:
+    """What the integers of a manifest's port stand for; None where they stand for themselves."""
+    return Quantisation(row["scale"], row["zero_point"]) if "scale" in row else None
 
 
 def is_package(path: Path) -> bool:

@@ -36,6 +36,7 @@ from tvm_megcc.passes.half_precision import HalfPrecision, wide_machine
 from tvm_megcc.passes.hold_casts import HoldCasts
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.integer_form import IntegerForm
+from tvm_megcc.passes.integer_ports import IntegerPorts
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
 from tvm_megcc.passes.plain_convolutions import PlainConvolutions
@@ -53,7 +54,8 @@ __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast",
     "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
     "Generate", "HalfPrecision", "HoldCasts",
-    "ImplicitBroadcast", "IntegerForm", "LegaliseRest", "MaterialiseKernels", "NarrowBf16Weights",
+    "ImplicitBroadcast", "IntegerForm", "IntegerPorts", "LegaliseRest", "MaterialiseKernels",
+    "NarrowBf16Weights",
     "NameSizes", "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves",
     "ReadSizes", "ReshapesBelow", "RoundBf16Weights", "SettleStretched", "SizesFirst",
     "WholeActivations", "WholeOperators", "WidenWeights", "WindowsTo2d", "WriteSizes",

@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from tvm_megcc.core import model_file
+from tvm_megcc.errors import InputError
 from tvm_megcc.host import files
-from tvm_megcc.quantisation import calibration, quantiser
+from tvm_megcc.quantisation import calibration, onnx_ports, quantiser
 from tvm_megcc.quantisation.accuracy import Layer, Range, Report, measured
 
 __all__ = ["ACTIVATIONS", "FORMATS", "Layer", "Range", "Report", "quantise"]
@@ -36,6 +37,7 @@ def quantise(
     per_channel: bool = False,
     activations: str = "s8",
     keep_float: Collection[str] = (),
+    io: str | None = None,
     report: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -58,6 +60,8 @@ def quantise(
         What activations become; both with a zero point.
     keep_float : collection of str
         Nodes that are not quantised: their names, or of a node without one its first output's.
+    io : {"int8", "uint8"}, optional
+        Type of the inputs and outputs in place of float: that of the activations.
     report : path, optional
         Where the report goes as JSON.
     progress : callable, optional
@@ -71,10 +75,18 @@ def quantise(
     ------
     InputError
         For a model that is quantised already or has nothing to quantise, samples that do not fit
-        its inputs or that are none, and a node of `keep_float` that is not there.
+        its inputs or that are none, a node of `keep_float` that is not there, and a port that
+        cannot be of integers.
     ToolError
         When ONNX Runtime is not installed, or cannot run or quantise the model.
     """
+    if io is not None and onnx_ports.IO.get(io) != activations:
+        activation = onnx_ports.IO.get(io)
+        if activation is None:
+            raise InputError(f"io {io!r} is not known; choose from {', '.join(onnx_ports.IO)}")
+        raise InputError(
+            f"--io {io}: activations are {activations}; say --activations {activation}, too"
+        )
     tell = progress or (lambda stage: None)
     quantiser.require()
     for path in [output, *([] if report is None else [report])]:
@@ -100,6 +112,8 @@ def quantise(
         )  # fmt: skip
     tell("measure")
     found = measured(plain, made, data)
+    if io is not None:
+        onnx_ports.make_integer(made)
     files.write_file(made.SerializeToString(deterministic=True), Path(output))
     if report is not None:
         files.write_file(found.json().encode(), Path(report))

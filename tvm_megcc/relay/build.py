@@ -118,7 +118,7 @@ def build(
         outputs,
         dtypes[0] if len(dtypes[0]) == len(inputs) else (),
         dtypes[1] if len(dtypes[1]) == count else (),
-        entry,
+        function=entry,
     )
     options.check()
     paths = [tuning_records] if isinstance(tuning_records, str | os.PathLike) else tuning_records

@@ -39,7 +39,15 @@ from tvm_megcc.core.program.steps import (
     with_operands,
 )
 from tvm_megcc.core.program.storages import Block, MemoryPlan, Pool, Storage
-from tvm_megcc.core.program.tensors import ALIGNMENT, Location, Port, Space, Tensor, Weight
+from tvm_megcc.core.program.tensors import (
+    ALIGNMENT,
+    Location,
+    Port,
+    Quantisation,
+    Space,
+    Tensor,
+    Weight,
+)
 
 __all__ = [
     "ALIGNMENT",
@@ -62,6 +70,7 @@ __all__ = [
     "Port",
     "PortType",
     "Program",
+    "Quantisation",
     "Range",
     "Requirement",
     "Space",

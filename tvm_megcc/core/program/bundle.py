@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tvm_megcc.core.program.program import Program
 from tvm_megcc.core.program.sizes import data_symbols
+from tvm_megcc.core.program.tensors import Quantisation
 from tvm_megcc.dims import Size, Symbol
 
 
@@ -16,6 +17,7 @@ class PortType:
     name: str
     dtype: str
     dims: tuple[Size, ...]
+    quantisation: Quantisation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ def bundle_of(program: Program | Bundle) -> Bundle:
     if isinstance(program, Bundle):
         return program
     inputs = tuple(
-        PortType(p.name, program.tensors[p.tensor].dtype, program.tensors[p.tensor].shape)
+        PortType(p.name, tensor.dtype, tensor.shape, p.quantisation)
         for p in program.inputs
+        for tensor in [program.tensors[p.tensor]]
     )
     data = data_symbols(program)
     of_inputs = tuple(s for s in program.symbols if s not in data)

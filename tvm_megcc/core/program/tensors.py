@@ -57,11 +57,23 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Quantisation:
+    """The number that an integer stands for: ``(integer - zero_point) * scale``."""
+
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True, slots=True)
 class Port:
-    """A model input or output: its name exactly as in the model, and its tensor id."""
+    """A model input or output: its name exactly as in the model, and its tensor id.
+
+    `quantisation` says what its integers stand for, None where they stand for themselves.
+    """
 
     name: str
     tensor: int
+    quantisation: Quantisation | None = None
 
 
 @dataclass(frozen=True, slots=True)
