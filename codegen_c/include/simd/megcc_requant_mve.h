@@ -44,7 +44,7 @@ MEGCC_INLINE int32x4_t megcc_mve_whole(int32x4_t sum, megcc_mve_scale scale, con
 typedef uint32x4_t megcc_mve_scale;
 
 MEGCC_INLINE megcc_mve_scale megcc_mve_scales(const float *scale, mve_pred16_t p) {
-  const uint32_t *bits = (const uint32_t *)(const void *)scale;
+  const uint32_t *bits = (const uint32_t *)(uintptr_t)scale;  // constants: no alias is written
   return SCALES ? vldrwq_z_u32(bits, p) : vdupq_n_u32(bits[0]);
 }
 
@@ -94,8 +94,6 @@ MEGCC_INLINE uint8x16_t megcc_mve_narrow(const megcc_rescale *r, int32x4_t a, in
   const int16x8_t none = vuninitializedq_s16();
   const int16x8_t even = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, a), c), zero);
   const int16x8_t odd = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, b), d), zero);
-#if defined(MEGCC_MVE_UNSIGNED_Y)
-#endif
   if (MEGCC_IS_UNSIGNED(Y)) {
     const uint8x16_t y = vqmovuntq_s16(vqmovunbq_s16(vuninitializedq_u8(), even), odd);
     return vminq_u8(vmaxq_u8(y, vdupq_n_u8((uint8_t)r->low)), vdupq_n_u8((uint8_t)r->high));
@@ -111,7 +109,7 @@ MEGCC_INLINE uint8x16_t megcc_mve_sixteen(const megcc_rescale *r, int32x4x4_t su
 #if SCALES && MEGCC_MVE_FLOATS
   const float32x4x4_t scale = vld4q_f32(r->scale + c);
 #elif SCALES
-  const uint32x4x4_t scale = vld4q_u32((const uint32_t *)(const void *)(r->scale + c));
+  const uint32x4x4_t scale = vld4q_u32((const uint32_t *)(uintptr_t)(r->scale + c));
 #endif
 #if OFFSET
   const float32x4x4_t offset = vld4q_f32(r->offset + c);

@@ -1,6 +1,6 @@
-// kernel: qconv2d_mve
+// kernel: qconv2d_mve COPIES=0 dtype="x=i8 w=i8 bias=i32 scale=f32 zero=i8 y=i8,u8,i32,f32"
+// kernel: qconv2d_mve_u8 COPIES=1 dtype="x=u8 w=i8 bias=i32 scale=f32 zero=u8 y=i8,u8,i32,f32"
 // op: qconv2d
-// dtype: x=i8,u8 w=i8 bias=i32 scale=f32 zero=i8,u8 y=i8,u8,i32,f32
 // arch: cortexm
 // isa: mve
 // when: (g == 1 or ic // g >= 4) and ic > 0 and kh * kw > 0 and w_zero == 0
@@ -10,7 +10,7 @@
 // pack: w=qgemm_lines(nr=NR, kr=MEGCC_KR) bias=qgemm_bias(flip=MEGCC_QGEMM_FLIP)
 // let pixels = min(n * oh * ow, 2)
 // workspace: pixels * 4 * up(oc // g, NR) + (4 * oc if zero_operand else 0)
-//   + (0 if kh == kw == sh == sw == g == 1 and pt == pl == pb == pr == 0 and X == i8
+//   + (0 if COPIES == 0 and kh == kw == sh == sw == g == 1 and pt == pl == pb == pr == 0
 //   else pixels * kh * kw * (ic // g))
 // work: n * oh
 // cost: ow * oc * ceil(kh * kw * (ic // g), MEGCC_KR)
@@ -67,7 +67,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   v.dh = attr[QCONV2D_DH], v.dw = attr[QCONV2D_DW];
   v.across = groups == 1 && v.dw == 1 ? v.kw : 1;
   v.zero = (int8_t)((ZERO ? point[0] : attr[QCONV2D_X_ZERO]) - (MEGCC_IS_UNSIGNED(X) ? 128 : 0));
-  const int in_place = !MEGCC_IS_UNSIGNED(X) && groups == 1 && v.kh * v.kw == 1 &&
+  const int in_place = !COPIES && groups == 1 && v.kh * v.kw == 1 &&
                        attr[QCONV2D_SH] * attr[QCONV2D_SW] == 1 && ow == v.w &&
                        attr[QCONV2D_OH] == v.h;
   int32_t *own = (int32_t *)workspace + most * megcc_mve_room(ocg);

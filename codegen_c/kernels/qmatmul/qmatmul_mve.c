@@ -1,6 +1,6 @@
-// kernel: qmatmul_mve
+// kernel: qmatmul_mve COPIES=0 dtype="lhs=i8 rhs=i8 bias=i32 scale=f32 zero=i8 dst=i8,u8,i32,f32"
+// kernel: qmatmul_mve_u8 COPIES=1 dtype="lhs=u8 rhs=i8 bias=i32 scale=f32 zero=u8 dst=i8,u8,i32,f32"
 // op: qmatmul
-// dtype: lhs=i8,u8 rhs=i8 bias=i32 scale=f32 zero=i8,u8 dst=i8,u8,i32,f32
 // arch: cortexm
 // isa: mve
 // when: rhs_const and rhs_zero == 0 and k > 0
@@ -10,11 +10,11 @@
 // pack: rhs=qmatmul_panels(nr=NR, kr=MEGCC_KR, chunk=MEGCC_KR)
 //   bias=qmatmul_bias(flip=MEGCC_QGEMM_FLIP)
 // let rows = min(b * m, 2)
-// workspace: rows * 4 * up(n, NR) + (4 * n if zero_operand else 0) + (rows * k if L == u8 else 0)
+// workspace: rows * 4 * up(n, NR) + (4 * n if zero_operand else 0) + COPIES * rows * k
 // work: b * m
-// cost: n * k / 16
+// cost: n * ceil(k, MEGCC_KR)
 //
-// Two rows at a time: megcc_qgemm_mve.h.
+// Two rows at a time, which are copied if they are unsigned: megcc_qgemm_mve.h.
 #include "gemm/megcc_qgemm_mve.h"
 #include "op/qmatmul.h"
 
@@ -40,7 +40,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
                            (ptrdiff_t)((row + r) % m) * k;
       const MEGCC_CTYPE(X) *lhs = (const MEGCC_CTYPE(X) *)ptr[0] + at;
       line[r] = (const int8_t *)lhs;
-      if (MEGCC_IS_UNSIGNED(X)) {
+      if (COPIES) {
         line[r] = copies + (ptrdiff_t)r * k;
         megcc_mve_copy(copies + (ptrdiff_t)r * k, lhs, k);
       }
