@@ -43,8 +43,15 @@ MEGCC_INLINE int32x4_t megcc_mve_whole(int32x4_t sum, megcc_mve_scale scale, con
 
 typedef uint32x4_t megcc_mve_scale;
 
+// Floats as their bits: constants, which nothing writes.
+MEGCC_INLINE const uint32_t *megcc_mve_bits(const float *scale) {
+  const uint32_t *bits;
+  __asm__("" : "=r"(bits) : "0"(scale));
+  return bits;
+}
+
 MEGCC_INLINE megcc_mve_scale megcc_mve_scales(const float *scale, mve_pred16_t p) {
-  const uint32_t *bits = (const uint32_t *)(uintptr_t)scale;  // constants: no alias is written
+  const uint32_t *bits = megcc_mve_bits(scale);
   return SCALES ? vldrwq_z_u32(bits, p) : vdupq_n_u32(bits[0]);
 }
 
@@ -109,7 +116,7 @@ MEGCC_INLINE uint8x16_t megcc_mve_sixteen(const megcc_rescale *r, int32x4x4_t su
 #if SCALES && MEGCC_MVE_FLOATS
   const float32x4x4_t scale = vld4q_f32(r->scale + c);
 #elif SCALES
-  const uint32x4x4_t scale = vld4q_u32((const uint32_t *)(uintptr_t)(r->scale + c));
+  const uint32x4x4_t scale = vld4q_u32(megcc_mve_bits(r->scale + c));
 #endif
 #if OFFSET
   const float32x4x4_t offset = vld4q_f32(r->offset + c);
