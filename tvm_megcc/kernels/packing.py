@@ -340,10 +340,10 @@ def dw_blocks(array: Array, call: Call, lanes: int) -> Array:
     """Depthwise weights ``[C, KH, KW, 1]`` as ``[blocks, taps, lanes]`` for blocks of channels.
 
     The last block ends with the last channel, so it may begin within the one before; fewer channels
-    than `lanes` have zeros behind them. An odd number of taps has one of zeros behind it.
+    than `lanes` have zeros behind them.
     """
     c, taps = array.shape[0], array.shape[1] * array.shape[2]
-    rows = np.zeros((taps + taps % 2, max(c, lanes)), array.dtype)
-    rows[:taps, :c] = array.reshape(c, taps).T
+    rows = np.zeros((taps, max(c, lanes)), array.dtype)
+    rows[:, :c] = array.reshape(c, taps).T
     starts = [min(k, max(c - lanes, 0)) for k in range(0, c, lanes)]
     return np.stack([rows[:, start : start + lanes] for start in starts])

@@ -1,5 +1,7 @@
-// kernel: qconv2d_mve COPIES=0 dtype="x=i8 w=i8 bias=i32 scale=f32 zero=i8 y=i8,u8,i32,f32"
-// kernel: qconv2d_mve_u8 COPIES=1 dtype="x=u8 w=i8 bias=i32 scale=f32 zero=u8 y=i8,u8,i32,f32"
+// kernel: qconv2d_mve COPIES=0
+//   dtype="x=i8 w=i8 bias=i32 scale=f32 zero=i8 y=i8,u8,i32,f32"
+// kernel: qconv2d_mve_u8 COPIES=1
+//   dtype="x=u8 w=i8 bias=i32 scale=f32 zero=u8 y=i8,u8,i32,f32"
 // op: qconv2d
 // arch: cortexm
 // isa: mve

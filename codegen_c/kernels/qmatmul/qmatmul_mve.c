@@ -1,5 +1,7 @@
-// kernel: qmatmul_mve COPIES=0 dtype="lhs=i8 rhs=i8 bias=i32 scale=f32 zero=i8 dst=i8,u8,i32,f32"
-// kernel: qmatmul_mve_u8 COPIES=1 dtype="lhs=u8 rhs=i8 bias=i32 scale=f32 zero=u8 dst=i8,u8,i32,f32"
+// kernel: qmatmul_mve COPIES=0
+//   dtype="lhs=i8 rhs=i8 bias=i32 scale=f32 zero=i8 dst=i8,u8,i32,f32"
+// kernel: qmatmul_mve_u8 COPIES=1
+//   dtype="lhs=u8 rhs=i8 bias=i32 scale=f32 zero=u8 dst=i8,u8,i32,f32"
 // op: qmatmul
 // arch: cortexm
 // isa: mve

@@ -16,7 +16,6 @@ enum { SEEK_END = 2, _SC_PAGESIZE = 30 };
 typedef struct bare_file FILE;  // its descriptor and 1, as a pointer
 typedef int sigjmp_buf[1];
 
-
 extern uint8_t heap_begin[];
 
 // A call of the debugger, here qemu: its number and what it takes.
@@ -59,14 +58,15 @@ void *memmove(void *to, const void *from, size_t count);
 void *memset(void *to, int value, size_t count);
 int memcmp(const void *a, const void *b, size_t count);
 
-
 static inline long bare_handle(FILE *f) { return (long)(intptr_t)f - 1; }
 static inline FILE *fopen(const char *path, const char *mode) {
   const long with[3] = {(long)path, mode[0] == 'r' ? 1 : 9, (long)bare_length(path)};  // "rb", "ab"
   const long got = bare_call(1, with);
   return got < 0 ? NULL : (FILE *)(intptr_t)(got + 1);
 }
-static inline int fseek(FILE *f, long offset, int from) { return (void)f, (void)offset, (void)from, 0; }
+static inline int fseek(FILE *f, long offset, int from) {
+  return (void)f, (void)offset, (void)from, 0;
+}
 static inline long ftell(FILE *f) {  // where driver.c asks: the file's length
   const long with[1] = {bare_handle(f)};
   return bare_call(12, with);
