@@ -27,9 +27,9 @@ input, in the same memory, as the header's ``overlap`` says; all must give the s
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
 `TARGETS` are gcc, clang and gcc with sanitizers on this machine, and under qemu arm64, armv7 and
-kernels that only a Cortex-M has, those of Helium on a board, where no page is unreadable; host_gcc has all instances of portable kernels, the others a few
-of each, and all of their own. `FORMS` compile, for size and for cores that execute in order, the
-kernels that have a form for it.
+kernels that only a Cortex-M has, those of Helium on a board, where every page can be read;
+host_gcc has all instances of portable kernels, the others a few of each, and all of their own.
+`FORMS` compile, for size and for cores that execute in order, the kernels that have a form for it.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
 """
 

@@ -267,9 +267,7 @@ def _run(target: Target, command: list[str]) -> str:
             "-semihosting-config", "enable=on,target=native", "-kernel", program, "-append", given,
         ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env=env, timeout=300
-        )
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
     except subprocess.TimeoutExpired:
         return "no end after 300 s"
     return done.stderr

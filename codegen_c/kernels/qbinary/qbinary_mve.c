@@ -7,17 +7,17 @@
 // cost: 5
 //
 // Four elements at a time. Helium does not divide: v / Y_SCALE is v times 1 / Y_SCALE, which
-// differs by less than 2^-13 where y is within its limits. Blocks with an element that near to a
-// half, about one in 60, are computed again by divisions, which are exact.
+// differs by less than 2^-12 where y is within its limits. A block with an element that near to a
+// half, about one in 100, is computed again by divisions, which are exact.
 #include <arm_mve.h>
 
 #include "math/megcc_round.h"
 #include "megcc_dtype.h"
 #include "megcc_qbinary.h"
 
-#define MOST 64  // elements of a block
+#define MOST 16  // elements of a block
 // How far from its integer a number may be, whose rounding is beyond doubt.
-#define CLEAR 0.4995f
+#define CLEAR 0.4997f
 // Scales and their reciprocals with which no product here is infinite.
 #define LARGE 1e9f
 

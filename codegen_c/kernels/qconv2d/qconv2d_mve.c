@@ -17,8 +17,8 @@
 // work: n * oh
 // cost: ow * oc * ceil(kh * kw * (ic // g), MEGCC_KR)
 //
-// Two output pixels at a time, whose windows are copied into lines; pixels of one tap are read where
-// they are: megcc_qgemm_mve.h.
+// Two output pixels at a time, whose windows are copied into lines; pixels of one tap are read
+// where they are: megcc_qgemm_mve.h.
 #include "gemm/megcc_qgemm_mve.h"
 #include "op/qconv2d.h"
 

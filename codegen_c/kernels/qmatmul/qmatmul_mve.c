@@ -38,8 +38,8 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     const int32_t rows = end - row < 2 ? 1 : 2;
     const int8_t *line[2] = {NULL, NULL};
     for (int32_t r = 0; r < rows; ++r) {
-      const ptrdiff_t at = (ptrdiff_t)((row + r) / m) * attr[QMATMUL_LHS_STRIDE] +
-                           (ptrdiff_t)((row + r) % m) * k;
+      const ptrdiff_t at =
+          (ptrdiff_t)((row + r) / m) * attr[QMATMUL_LHS_STRIDE] + (ptrdiff_t)((row + r) % m) * k;
       const MEGCC_CTYPE(X) *lhs = (const MEGCC_CTYPE(X) *)ptr[0] + at;
       line[r] = (const int8_t *)lhs;
       if (COPIES) {
