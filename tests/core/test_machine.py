@@ -109,6 +109,7 @@ def test_the_best_machine_comes_first() -> None:
         ((), ["cortex-a55", "haswell"], ("arm64+dotprod+fp16+inorder", "x86+avx2")),
         ((), ["cortex-m0plus", "cortex-m3"], ("cortexm",)),
         ((), ["cortex-m4", "cortex-m7", "cortex-m33"], ("cortexm+dsp",)),
+        ((), ["cortex-m55", "cortex-m85"], ("cortexm+mve.fp",)),
         (["aarch64", "armeabi-v7a", "x86_64"], (), ("arm64", "armv7", "x86")),
         (["host"], ["cortex-a72", "cortex-a53"], (host_arch(), "arm64", "arm64+a53")),
         (["host", "armv7"], ["cortex-a53"], (host_arch(), "armv7+fma")),

@@ -72,7 +72,7 @@ def compiled(model: Path, folder: Path, *options: str) -> Path:
     return package
 
 
-@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m4"])
+@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m4", "cortex-m55", "cortex-m85"])
 def test_a_quantised_model_answers_as_it_does_here(model: Path, cpu: str, tmp_path: Path) -> None:
     x = np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
     with execute.opened(compiled(model, tmp_path)) as runnable:
@@ -121,17 +121,36 @@ def test_kernels_arena_and_weights_in_memories_of_their_own(
 @pytest.mark.parametrize(
     "flags", ["-O0", "-Og", "-O2 -fno-omit-frame-pointer", "-O2 -fPIC -fstack-protector-all", "-Os"]
 )
-def test_kernels_have_registers_enough(model: Path, flags: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cpu", "word", "fpu"),
+    [("cortex-m4", "dsp", ["-mfpu=fpv4-sp-d16"]), ("cortex-m55", "mve", [])],
+)
+def test_kernels_have_registers_enough(
+    model: Path, flags: str, cpu: str, word: str, fpu: list[str], tmp_path: Path
+) -> None:
     """Inner loops in assembly leave some to frames, and builds for debuggers have few."""
-    package = compiled(model, tmp_path, "--mcpu", "cortex-m4")
-    kernels = list((package / "src" / "kernels").rglob("*_dsp_*.c"))
+    package = compiled(model, tmp_path, "--mcpu", cpu)
+    kernels = list((package / "src" / "kernels").rglob(f"*_{word}_*.c"))
     assert {"dwqconv2d", "qconv2d", "qmatmul"} <= {k.name.split("_")[1] for k in kernels}
-    machine = ["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-mthumb"]
+    machine = [f"-mcpu={cpu}", *fpu, "-mfloat-abi=hard", "-mthumb"]
     command = [board.COMPILER, "-c", "-ffreestanding", *machine, *flags.split()]
     for kernel in kernels:
         what = [f"-I{package / 'src'}", kernel, "-o", tmp_path / "kernel.o"]
         done = subprocess.run([*command, *what], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr[:1000]
+
+
+def test_helium_answers_as_other_machines_do_whatever_the_flags(
+    model: Path, tmp_path: Path
+) -> None:
+    """Loops in assembly beside a compiler that keeps all else in memory."""
+    x = np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
+    with execute.opened(compiled(model, tmp_path)) as runnable:
+        wanted = runnable.run({"x": x}).outputs["y"]
+    package = compiled(model, tmp_path, "--arch", "cortexm+mve")
+    flags = (*board.WARNINGS, "-O0", "-fno-omit-frame-pointer")
+    answer = board.firmware.Firmware(package, "cortex-m55", flags).counted({"x": x})
+    np.testing.assert_array_equal(answer.outputs["y"], wanted)
 
 
 def architecture(item: Path) -> str:

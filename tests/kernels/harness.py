@@ -27,9 +27,9 @@ input, in the same memory, as the header's ``overlap`` says; all must give the s
 inputs and the bytes around outputs and workspace alone, and touch no page outside their tensors.
 
 `TARGETS` are gcc, clang and gcc with sanitizers on this machine, and under qemu arm64, armv7 and
-kernels that only a Cortex-M has; host_gcc has all instances of portable kernels, the others a few
-of each, and all of their own. `FORMS` compile, for size and for cores that execute in order, the
-kernels that have a form for it.
+kernels that only a Cortex-M has, those of Helium on a board, where every page can be read;
+host_gcc has all instances of portable kernels, the others a few of each, and all of their own.
+`FORMS` compile, for size and for cores that execute in order, the kernels that have a form for it.
 Run one kernel on one target: ``pytest tests/kernels -k 'host_gcc and pool2d_nhwc_f32'``.
 """
 
@@ -72,6 +72,7 @@ class Target:
     most: int = 1000  # instances per kernel file, where compiling all would take too long
     portable: int = 1000  # the same, of portable kernels, all of which one target has
     own: bool = False  # `flags` are all: the machine's would be for no operating system
+    board: str = ""  # qemu's board that runs the program, which then has bare/libc.h
 
     def flags_for(self, features: Collection[str] = ()) -> tuple[str, ...]:
         """The flags of a kernel that needs these features of the machine."""
@@ -116,6 +117,17 @@ TARGETS = (
            ("-O2", "-static", "-mthumb", "-march=armv7-a+fp", "-mfloat-abi=hard"),
            (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, portable=0,
            own=True),
+    # No other CPU has Helium's instructions, and qemu-arm has no Cortex-M in all its versions.
+    *(
+        Target(name, arch, ROWS["cortexm"].compiler, (*flags, "-O2", "-ffreestanding"),
+               ("qemu-system-arm",), "gcc-arm-none-eabi qemu-system-arm", most=most, portable=0,
+               own=True, board="mps3-an547")
+        for name, arch, flags, most in (
+            ("helium", "cortexm+mve.fp", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 8),
+            ("helium_integers", "cortexm+mve",
+             ("-mthumb", "-march=armv8.1-m.main+mve", "-mfloat-abi=hard"), 3),
+        )
+    ),
 )  # fmt: skip
 _SMALL = tuple(
     Target(f"{t.name}_small", t.arch, t.cc, ("-Os", *t.flags[1:]), t.runner, t.packages, most=1)

@@ -27,6 +27,8 @@ from tvm_megcc.kernels import packing
 from tvm_megcc.kernels.contract import OP_DIR
 from tvm_megcc.kernels.kernel_file import KernelFile
 
+#: What stands in for a C library on a board.
+BARE = HERE / "bare"
 _MAGIC = 0x4B43474D
 _WORKSPACE = 32  # the operand number by which driver.c calls the workspace
 _VARIANTS = (
@@ -101,12 +103,19 @@ class Build:
             + "".join(f"void {s}{declare}" for s in instances)
             + f"const megcc_kernel_fn kernel_table[] = {{{', '.join(instances)}}};\n"
         )
-        main = self._object("driver", source, _text(HERE / "driver.c"))
-        text = self._compile(main, ["-x", "c", "-"], source)
+        options, libraries = [], []
+        if self.target.board:
+            source += f'#include "{BARE / "start.c"}"\n'
+            options = [f"-I{BARE}"]
+            libraries = ["-nostdlib", "-T", str(BARE / "board.ld"), "-lgcc"]
+        support = [_text(path) for path in sorted(BARE.rglob("*.[ch]"))] if options else []
+        main = self._object("driver", *support, source, _text(HERE / "driver.c"))
+        text = self._compile(main, [*options, "-x", "c", "-"], source)
         objects = [main, *(self._kernel_object(k) for k in instances.values())]
         exe = self.cache_dir / f"{self.target.name}-{os.getpid()}"
         if not text:
             command = [self.target.cc, *self.target.flags_for(), *map(str, objects), "-o", str(exe)]
+            command += libraries
             text = subprocess.run(command, capture_output=True, text=True).stderr
         if not exe.exists():
             raise RuntimeError(f"{self.target.name}: the driver does not build:\n{text[-4000:]}")
@@ -250,10 +259,15 @@ def run_jobs(
 
 def _run(target: Target, command: list[str]) -> str:
     env = dict(os.environ, ASAN_OPTIONS="handle_segv=0:detect_leaks=0")
+    command = [*target.runner, *command]
+    if target.board:
+        program, given = command[1], " ".join(command[2:])
+        command = [
+            *target.runner, "-M", target.board, *"-display none -monitor none -serial none".split(),
+            "-semihosting-config", "enable=on,target=native", "-kernel", program, "-append", given,
+        ]  # fmt: skip
     try:
-        done = subprocess.run(
-            [*target.runner, *command], capture_output=True, text=True, env=env, timeout=300
-        )
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
     except subprocess.TimeoutExpired:
         return "no end after 300 s"
     return done.stderr

@@ -217,7 +217,18 @@ TABLE = (
                 "dsp", ("dsp",), ("edsp",), ("-march=armv7e-m",),
                 ("__ARM_FEATURE_DSP", "__ARM_FEATURE_SIMD32"), (1 << 7, 0), everywhere=True,
             ),
+            # Helium. No Linux runs on its CPUs, so no word of Linux's has bits of it.
+            Feature(
+                "mve", ("mve",), ("mve",), ("-march=armv8.1-m.main+mve", "-mfloat-abi=softfp"),
+                ("__ARM_FEATURE_MVE",), (0, 1 << 30), everywhere=True,
+            ),
+            Feature(
+                "mve.fp", ("mve.fp",), ("mve.fp",),
+                ("-march=armv8.1-m.main+mve.fp", "-mfloat-abi=softfp"),
+                ("__ARM_FEATURE_MVE", "__ARM_FP"), (0, 1 << 31), everywhere=True,
+            ),
         ),
+        includes=(("mve", "dsp"), ("mve.fp", "dsp"), ("mve.fp", "mve")),
     ),
     Architecture(
         "x86",
@@ -302,12 +313,14 @@ class Machine:
     @property
     def ident(self) -> str:
         """The name as part of a C identifier or a path."""
-        return self.name.replace("+", "_")
+        return self.name.replace("+", "_").replace(".", "_")
 
     @property
     def extra_flags(self) -> tuple[str, ...]:
         """Compiler options beyond `Architecture.flags`."""
-        flags = [flag for f in self.features for flag in f.flags]
+        given = [flag for f in self.features for flag in f.flags]
+        last = {flag.partition("=")[0]: flag for flag in given}  # of -march=, as of -mfpu=
+        flags = list(last.values())
         extensions = "".join(flag for flag in flags if flag.startswith("+"))
         march = [f"-march={self.arch.march}{extensions}"] if extensions else []
         return (*march, *(flag for flag in flags if not flag.startswith("+")))

@@ -224,6 +224,18 @@ def qgemm_panels(array: Array, call: Call, nr: int, kr: int, chunk: int, few: in
 
 
 @packer
+def qgemm_lines(array: Array, call: Call, nr: int, kr: int) -> Array:
+    """8-bit convolution weights in panels of `nr` channels, all taps of a channel one run.
+
+    ``[OC, KH, KW, IC/G]`` as ``[G, ceil(OC/G / nr), bytes]``, `kr` consecutive k of a channel side
+    by side (`_grouped`). Reads the fact ``g``.
+    """
+    groups = int(call.facts["g"])
+    rows = array.reshape(groups, array.shape[0] // groups, 1, -1)
+    return _grouped(rows, nr, kr, kr)
+
+
+@packer
 def qmatmul_panels(array: Array, call: Call, nr: int, kr: int, chunk: int) -> Array:
     """A constant right-hand side of 8 bits, as `matmul_panels` gets it: one run of K."""
     return _grouped(_columns(array, call)[:, None], nr, kr, chunk)
@@ -321,3 +333,17 @@ def dw_columns(array: Array, call: Call, lanes: int) -> Array:
     taps = np.zeros((channels, 3, 4), array.dtype)
     taps[:, :, :3] = array[..., 0].swapaxes(1, 2)
     return np.stack([taps[at : at + lanes].swapaxes(0, 1) for at in starts])
+
+
+@packer
+def dw_blocks(array: Array, call: Call, lanes: int) -> Array:
+    """Depthwise weights ``[C, KH, KW, 1]`` as ``[blocks, taps, lanes]`` for blocks of channels.
+
+    The last block ends with the last channel, so it may begin within the one before; fewer channels
+    than `lanes` have zeros behind them.
+    """
+    c, taps = array.shape[0], array.shape[1] * array.shape[2]
+    rows = np.zeros((taps, max(c, lanes)), array.dtype)
+    rows[:, :c] = array.reshape(c, taps).T
+    starts = [min(k, max(c - lanes, 0)) for k in range(0, c, lanes)]
+    return np.stack([rows[:, start : start + lanes] for start in starts])
