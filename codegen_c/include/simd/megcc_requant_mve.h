@@ -70,16 +70,13 @@ MEGCC_HOT static void megcc_mve_row(const megcc_rescale *given, const int32_t *s
                                     int32_t n, MEGCC_CTYPE(Y) * dst) {
   const megcc_rescale copy = *given, *r = &copy;  // which no store to Y changes
 #if MEGCC_MVE_STORES && MEGCC_MVE_FLOATS
-  // q0 numbers, q1 their scales, q2 offsets, q3 and q4 the limits.
+  // q0 numbers, q1 their scales, q2 offsets.
   const float *scale = r->scale + (SCALES ? c : 0), *offset = OFFSET ? r->offset + c : NULL;
+  const float32x4_t same = vdupq_n_f32(scale[0]);
+  const int32x4_t low = vdupq_n_s32(r->low), high = vdupq_n_s32(r->high);
   if (n <= 0) return;
   __asm__ volatile(
-#if !SCALES
-      "ldr r12, [%[scale]]\n\t"
-      "vdup.32 q1, r12\n\t"
-#endif
-      "vdup.32 q3, %[low]\n\t"
-      "vdup.32 q4, %[high]\n\t"
+      "vmov q1, %q[same]\n\t"
       "dlstp.32 lr, %[n]\n"
       "1:\n\t"
       "vldrw.32 q0, [%[sums]], #16\n\t"
@@ -94,13 +91,13 @@ MEGCC_HOT static void megcc_mve_row(const megcc_rescale *given, const int32_t *s
 #endif
       "vcvtn.s32.f32 q0, q0\n\t"
       "vqadd.s32 q0, q0, %[zero]\n\t"
-      "vmax.s32 q0, q0, q3\n\t"
-      "vmin.s32 q0, q0, q4\n\t"
+      "vmax.s32 q0, q0, %q[low]\n\t"
+      "vmin.s32 q0, q0, %q[high]\n\t"
       "vstrb.32 q0, [%[dst]], #4\n\t"
       "letp lr, 1b"
-      : [sums] "+l"(sums), [scale] "+l"(scale), [offset] "+l"(offset), [dst] "+l"(dst)
-      : [n] "r"(n), [zero] "r"(r->zero), [low] "r"(r->low), [high] "r"(r->high)
-      : "r12", "lr", "q0", "q1", "q2", "q3", "q4", "memory");
+      : [sums] "+r"(sums), [scale] "+r"(scale), [offset] "+r"(offset), [dst] "+l"(dst)
+      : [n] "r"(n), [zero] "r"(r->zero), [same] "w"(same), [low] "w"(low), [high] "w"(high)
+      : "lr", "q0", "q1", "q2", "memory");
 #elif MEGCC_MVE_STORES
   for (; n > 0; n -= 4, sums += 4, dst += 4, c += 4) {
     const mve_pred16_t p = vctp32q((uint32_t)n);
