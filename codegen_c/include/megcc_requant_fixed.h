@@ -37,7 +37,7 @@ typedef struct {
 } megcc_fixed_t;
 
 // The bits of a scale, and the largest magnitude of the channel's sums: 2^31 is that of any.
-MEGCC_COLD static megcc_fixed_t megcc_fixed_of(uint32_t scale, uint32_t bound) {
+MEGCC_INLINE megcc_fixed_t megcc_fixed_of(uint32_t scale, uint32_t bound) {
   const uint32_t f = (scale & 0x7fffff) | 0x800000;
   const int32_t up = (int32_t)(scale >> 23) + MEGCC_FIXED_BITS - 125 - MEGCC_FIXED_HALF;
   const int32_t least = MEGCC_FIXED_HALF ? 0 : 1, down = up < 0 ? -up : 0;
