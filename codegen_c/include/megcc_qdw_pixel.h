@@ -15,6 +15,7 @@
 
 #include "megcc_few_registers.h"
 #include "megcc_requant_channel.h"
+#include "megcc_unroll.h"
 #include "megcc_window.h"
 #include "op/qconv2d.h"
 #include "simd/megcc_q8.h"
@@ -101,6 +102,7 @@ MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, const megcc_qdw_col
   const MEGCC_CTYPE(X) *pixel = d->pixel + (one ? c / d->multiplier : c);
   MEGCC_CTYPE(Y) *dst = d->dst + c;
   megcc_channel_t how[4];
+  MEGCC_UNROLL(1)
   for (int32_t k = 0; k < 4; ++k) {
     const size_t taps = (size_t)(d->v.end - d->v.begin) * (size_t)kw;
     how[k] = megcc_channel(&rescale, (int32_t)c + k, bias[k], taps);
@@ -122,6 +124,7 @@ MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, const megcc_qdw_col
       }
     }
     const uint32_t sums[4] = {s0, s1, s2, s3};
+    MEGCC_UNROLL(1)
     for (int32_t k = 0; k < 4; ++k) {
       const int32_t sum = (int32_t)sums[k];
       dst[k] = megcc_channel_rescaled(&how[k], &rescale, start, sum, (int32_t)c + k);

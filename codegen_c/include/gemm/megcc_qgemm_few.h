@@ -207,6 +207,7 @@ MEGCC_HOT static void megcc_qgemm_pairs(const megcc_qgemm_t *g, const int8_t *w,
   MEGCC_CTYPE(Y) *dst = g->dst + c;
   megcc_channel_t how[MEGCC_QGEMM_FOUR];
   int32_t bias[MEGCC_QGEMM_FOUR];
+  MEGCC_UNROLL(1)
   for (int32_t l = 0; l < MEGCC_QGEMM_FOUR; ++l) {
     bias[l] = l < cols ? g->bias[c + l] : 0;
     if (l < cols) how[l] = megcc_channel(&rescale, c + l, bias[l], products);
