@@ -10,7 +10,8 @@
 // as the factor is, and as f32 rounds the sum and the product, less than 1/4.
 //
 // Machines that have no product of 64 bits (MEGCC_FIXED_HALF) multiply by the factor's upper 16
-// bits, which is a relative error of 2^-16, and shift small scales' sums.
+// bits, which is a relative error of 2^-16. `up` is one less there, and where it would be negative
+// the sum is shifted down.
 #ifndef MEGCC_REQUANT_FIXED_H
 #define MEGCC_REQUANT_FIXED_H
 
