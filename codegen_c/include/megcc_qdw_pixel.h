@@ -5,7 +5,8 @@
 // where none of their windows is cut, else over one pixel, whose window is cut to the image first.
 // The last channels that fill no vector are those of a whole one that ends with them; of fewer
 // channels than a vector has, the sums are plain. Machines with few registers sum four channels of
-// a pixel. Weights are [KH * KW][OC] (packing.py, dw_taps).
+// a pixel, and prepare their scales once for a row. Weights are [KH * KW][OC] (packing.py,
+// dw_taps).
 //
 // The including kernel defines what megcc_q8.h wants, and MULTIPLIER: 1, or another number where
 // OC is a multiple of IC.
@@ -13,6 +14,8 @@
 #define MEGCC_QDW_PIXEL_H
 
 #include "megcc_few_registers.h"
+#include "megcc_requant_channel.h"
+#include "megcc_unroll.h"
 #include "megcc_window.h"
 #include "op/qconv2d.h"
 #include "simd/megcc_q8.h"
@@ -83,44 +86,66 @@ MEGCC_INLINE void megcc_qdw_scalar(const megcc_qdw_pixel_t *d, ptrdiff_t c) {
 }
 
 #if MEGCC_FEW_REGISTERS
-// Four output channels of one pixel, whose weights have no zero point, of as many input channels
-// or, `one`, of one.
-MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, ptrdiff_t c, int one) {
-  const int32_t *bias = d->bias + c, zero = d->zero;
+// The row's columns, by their windows.
+typedef struct {
+  int32_t outs, stride, dilation, width, before, after;
+} megcc_qdw_columns_t;
+
+// Four output channels along a row, whose weights have no zero point, of as many input channels or,
+// `one`, of one.
+MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, const megcc_qdw_columns_t *cols,
+                                 ptrdiff_t c, int one) {
+  const megcc_rescale rescale = d->rescale;
+  const int32_t *bias = d->bias + c, zero = d->zero, kw = d->kw;
+  const int32_t start = megcc_channel_start(&rescale);
   const ptrdiff_t x_step = d->col_step, w_step = d->channels;
   const MEGCC_CTYPE(X) *pixel = d->pixel + (one ? c / d->multiplier : c);
-  uint32_t s0 = (uint32_t)bias[0], s1 = (uint32_t)bias[1];
-  uint32_t s2 = (uint32_t)bias[2], s3 = (uint32_t)bias[3];
-  for (int32_t i = d->v.begin; i < d->v.end; ++i) {
-    const MEGCC_CTYPE(X) *x = pixel + (i * d->row_step + d->u.begin * x_step);
-    const int8_t *w = d->w + (((ptrdiff_t)i * d->kw + d->u.begin) * w_step + c);
-    for (int32_t j = d->u.end - d->u.begin; j > 0; --j, x += x_step, w += w_step) {
-      const int32_t v = x[0] - zero;
-      s0 += (uint32_t)(v * w[0]);
-      s1 += (uint32_t)((one ? v : x[1] - zero) * w[1]);
-      s2 += (uint32_t)((one ? v : x[2] - zero) * w[2]);
-      s3 += (uint32_t)((one ? v : x[3] - zero) * w[3]);
+  MEGCC_CTYPE(Y) *dst = d->dst + c;
+  megcc_channel_t how[4];
+  MEGCC_UNROLL(1)
+  for (int32_t k = 0; k < 4; ++k) {
+    const size_t taps = (size_t)(d->v.end - d->v.begin) * (size_t)kw;
+    how[k] = megcc_channel(&rescale, (int32_t)c + k, bias[k], taps);
+  }
+  for (int32_t col = 0; col < cols->outs; ++col, pixel += d->across, dst += w_step) {
+    const megcc_window_t u =
+        megcc_window(col, kw, cols->stride, cols->dilation, cols->width, cols->before, cols->after);
+    uint32_t s0 = (uint32_t)bias[0], s1 = (uint32_t)bias[1];
+    uint32_t s2 = (uint32_t)bias[2], s3 = (uint32_t)bias[3];
+    for (int32_t i = d->v.begin; i < d->v.end; ++i) {
+      const MEGCC_CTYPE(X) *x = pixel + (i * d->row_step + u.begin * x_step);
+      const int8_t *w = d->w + (((ptrdiff_t)i * kw + u.begin) * w_step + c);
+      for (int32_t j = u.end - u.begin; j > 0; --j, x += x_step, w += w_step) {
+        const int32_t n = x[0] - zero;
+        s0 += (uint32_t)(n * w[0]);
+        s1 += (uint32_t)((one ? n : x[1] - zero) * w[1]);
+        s2 += (uint32_t)((one ? n : x[2] - zero) * w[2]);
+        s3 += (uint32_t)((one ? n : x[3] - zero) * w[3]);
+      }
+    }
+    const uint32_t sums[4] = {s0, s1, s2, s3};
+    MEGCC_UNROLL(1)
+    for (int32_t k = 0; k < 4; ++k) {
+      const int32_t sum = (int32_t)sums[k];
+      dst[k] = megcc_channel_rescaled(&how[k], &rescale, start, sum, (int32_t)c + k);
     }
   }
-  d->dst[c] = megcc_rescaled(&d->rescale, (int32_t)s0, (int32_t)c);
-  d->dst[c + 1] = megcc_rescaled(&d->rescale, (int32_t)s1, (int32_t)c + 1);
-  d->dst[c + 2] = megcc_rescaled(&d->rescale, (int32_t)s2, (int32_t)c + 2);
-  d->dst[c + 3] = megcc_rescaled(&d->rescale, (int32_t)s3, (int32_t)c + 3);
+}
+
+// The channels of a row, four at a time; the last ones are those of four that end with them.
+MEGCC_HOT static void megcc_qdw_fours(const megcc_qdw_pixel_t *given,
+                                      const megcc_qdw_columns_t *cols) {
+  const megcc_qdw_pixel_t copy = *given, *d = &copy;  // which no store to Y changes
+  const ptrdiff_t last = d->channels - 4;
+  for (ptrdiff_t c = 0; c < d->channels; c += 4) {
+    megcc_qdw_four(d, cols, c < last ? c : last, MULTIPLIER != 1);
+  }
 }
 
 // All channels of a pixel.
-MEGCC_HOT static void megcc_qdw_channels(const megcc_qdw_pixel_t *given, int count) {
-  const megcc_qdw_pixel_t copy = *given, *d = &copy;  // which no store to Y changes
-  const int one = MULTIPLIER != 1 && d->multiplier % 4 == 0;
-  const ptrdiff_t last = (MULTIPLIER == 1 || one) && d->w_zero == 0 ? d->channels - 4 : -1;
+MEGCC_INLINE void megcc_qdw_channels(const megcc_qdw_pixel_t *d, int count) {
   (void)count;
-  if (last < 0) {
-    for (ptrdiff_t c = 0; c < d->channels; ++c) megcc_qdw_scalar(d, c);
-    return;
-  }
-  for (ptrdiff_t c = 0; c < d->channels; c += 4) {
-    megcc_qdw_four(d, c < last ? c : last, MULTIPLIER != 1);
-  }
+  for (ptrdiff_t c = 0; c < d->channels; ++c) megcc_qdw_scalar(d, c);
 }
 #else
 // All channels of `count` pixels.
@@ -170,6 +195,18 @@ MEGCC_INLINE void megcc_qdw_pixels(megcc_qdw_pixel_t *d, void *const *ptr, const
   const MEGCC_CTYPE(X) *image = (const MEGCC_CTYPE(X) *)ptr[0] + (ptrdiff_t)(row / oh) * h * w * ic;
   d->v = megcc_window(row % oh, attr[QCONV2D_KH], attr[QCONV2D_SH], attr[QCONV2D_DH], h,
                       attr[QCONV2D_PT], attr[QCONV2D_PB]);
+#if MEGCC_FEW_REGISTERS
+  const int fours =
+      d->w_zero == 0 && d->channels >= 4 && (MULTIPLIER == 1 || d->multiplier % 4 == 0);
+  if (fours) {
+    const megcc_qdw_columns_t cols = {
+        ow, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]};
+    d->pixel = image + ((ptrdiff_t)d->v.origin * w - cols.before) * ic;
+    d->dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + (ptrdiff_t)row * ow * d->channels;
+    megcc_qdw_fours(d, &cols);
+    return;
+  }
+#endif
   for (int32_t col = 0; col < ow;) {
     d->u = megcc_window(col, kw, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]);
     const int32_t last = d->u.origin + (MEGCC_QDW_PIXELS - 1) * sw + wide;

@@ -13,67 +13,9 @@
 
 #include "gemm/megcc_qgemm_lanes.h"
 #include "megcc_few_registers.h"
-#include "megcc_unroll.h"
 
 #if MEGCC_FEW_REGISTERS
-// Two rows by two columns of the tile: as many sums as such machines have registers for.
-MEGCC_INLINE void megcc_qgemm_pairs(const megcc_qgemm_t *g, const uint8_t *const *a,
-                                    const int8_t *b, const int32_t *bias, megcc_q8s *first,
-                                    megcc_q8s *second) {
-  for (int32_t l = 0; l < MEGCC_QGEMM_PANEL; l += 2) {
-    uint32_t s00 = (uint32_t)bias[l], s01 = (uint32_t)bias[l + 1], s10 = s00, s11 = s01;
-    const int8_t *w = b + l;
-    const uint8_t *const *at = a;
-    for (size_t s = 0; s < g->segments; ++s, at += g->a_stride) {
-      const MEGCC_CTYPE(X) *x0 = (const MEGCC_CTYPE(X) *)(at[0] + g->a_skip);
-      const MEGCC_CTYPE(X) *x1 = (const MEGCC_CTYPE(X) *)(at[1] + g->a_skip);
-      MEGCC_UNROLL(4)
-      for (const MEGCC_CTYPE(X) *end = x0 + g->groups; x0 < end; w += MEGCC_QGEMM_PANEL) {
-        const int32_t v0 = *x0++, v1 = *x1++, w0 = w[0], w1 = w[1];
-        s00 += (uint32_t)(v0 * w0);
-        s01 += (uint32_t)(v0 * w1);
-        s10 += (uint32_t)(v1 * w0);
-        s11 += (uint32_t)(v1 * w1);
-      }
-    }
-    first->v[l] = (int32_t)s00, first->v[l + 1] = (int32_t)s01;
-    second->v[l] = (int32_t)s10, second->v[l + 1] = (int32_t)s11;
-  }
-}
-
-// One row by four columns.
-MEGCC_INLINE void megcc_qgemm_row(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
-                                  const int32_t *bias, megcc_q8s *sums) {
-  for (int32_t l = 0; l < MEGCC_QGEMM_PANEL; l += 4) {
-    uint32_t s0 = (uint32_t)bias[l], s1 = (uint32_t)bias[l + 1];
-    uint32_t s2 = (uint32_t)bias[l + 2], s3 = (uint32_t)bias[l + 3];
-    const int8_t *w = b + l;
-    const uint8_t *const *at = a;
-    for (size_t s = 0; s < g->segments; ++s, at += g->a_stride) {
-      const MEGCC_CTYPE(X) *x = (const MEGCC_CTYPE(X) *)(at[0] + g->a_skip);
-      MEGCC_UNROLL(4)
-      for (const MEGCC_CTYPE(X) *end = x + g->groups; x < end; w += MEGCC_QGEMM_PANEL) {
-        const int32_t v = *x++;
-        s0 += (uint32_t)(v * w[0]);
-        s1 += (uint32_t)(v * w[1]);
-        s2 += (uint32_t)(v * w[2]);
-        s3 += (uint32_t)(v * w[3]);
-      }
-    }
-    sums->v[l] = (int32_t)s0, sums->v[l + 1] = (int32_t)s1;
-    sums->v[l + 2] = (int32_t)s2, sums->v[l + 3] = (int32_t)s3;
-  }
-}
-
-MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
-                                   const int32_t *bias, megcc_q8s *sums, int rows) {
-  if (rows == 1) {
-    megcc_qgemm_row(g, a, b, bias, sums);
-    return;
-  }
-  megcc_qgemm_pairs(g, a, b, bias, sums, sums + 1);
-  megcc_qgemm_pairs(g, a + 2, b, bias, sums + 2, sums + 3);
-}
+#define MEGCC_QGEMM_FEW  // blocks are those of megcc_qgemm_few.h
 #else
 MEGCC_INLINE void megcc_qgemm_sums(const megcc_qgemm_t *g, const uint8_t *const *a, const int8_t *b,
                                    const int32_t *bias, megcc_q8s *sums, int rows) {

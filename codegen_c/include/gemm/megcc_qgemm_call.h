@@ -18,7 +18,9 @@
 #endif
 #define MEGCC_QGEMM_ENTRY 8  // bytes of a row's address in a workspace, whatever the machine
 
-#ifdef MEGCC_QGEMM_LANES
+#ifdef MEGCC_QGEMM_FEW
+#include "gemm/megcc_qgemm_few.h"
+#elif defined(MEGCC_QGEMM_LANES)
 #include "gemm/megcc_qgemm_panels.h"
 #else
 #include "gemm/megcc_qgemm.h"
