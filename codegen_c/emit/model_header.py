@@ -142,12 +142,16 @@ def _port_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, str]:
         ident = re.sub(r"\W", "_", port.name, flags=re.ASCII).upper()
         found = {
             f"{upper}_{ident}_SCALE": _c_float(port.quantisation.scale),
-            f"{upper}_{ident}_ZERO_POINT": f"({port.quantisation.zero_point})",
+            f"{upper}_{ident}_ZERO_POINT": _c_int(port.quantisation.zero_point),
         }
         for key, value in found.items():
             if rows.setdefault(key, value) != value:
                 raise InputError(f"port '{port.name}': {key} is taken; rename the port")
     return rows
+
+
+def _c_int(value: int) -> str:
+    return f"({value})" if value < 0 else str(value)
 
 
 def _c_float(value: float) -> str:
