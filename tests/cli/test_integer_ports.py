@@ -112,7 +112,7 @@ def test_listed_shapes_and_buckets(tvmc, ported: Path, tmp_path: Path) -> None:
     """Each has a program of its own, with the same ports."""
     for options in (
         ["--input-shapes", "x:[1,8]", "--input-shapes", "x:[3,8]"],
-        ["--dispatch", "x:[0:log2]"],
+        ["--dispatch", "x:0=log(1,8)"],
         ["--input-shapes", "x:[3*k,8]"],
     ):
         package = tmp_path / f"pkg{len(list(tmp_path.iterdir()))}"
