@@ -55,10 +55,10 @@ class Entry:
     #: types.
     input_dtypes: Sequence[str] = ()
     output_dtypes: Sequence[str] = ()
+    function: str = "main"  # the function's name in the module
     #: `input_steps`, `output_steps`: what integers of the ports stand for.
     input_steps: Steps = ()
     output_steps: Steps = ()
-    function: str = "main"  # the function's name in the module
 
     @classmethod
     def of(cls, imported: ImportedModel, name: str | None = None) -> Entry:
