@@ -56,10 +56,10 @@ class Entry:
     #: types.
     input_dtypes: Sequence[str] = ()
     output_dtypes: Sequence[str] = ()
+    function: str = "main"  # the function's name in the module
     #: `input_steps`, `output_steps`: what integers of the ports stand for.
     input_steps: Steps = ()
     output_steps: Steps = ()
-    function: str = "main"  # the function's name in the module
 
     @classmethod
     def of(cls, imported: ImportedModel, name: str | None = None) -> Entry:
@@ -156,10 +156,10 @@ def _with_ports(
 ) -> tuple[tvm.IRModule, Entry]:
     """The module with the ports that the options ask for, and the entry with their steps."""
     dtype = None if options.io_dtype is None else IO_DTYPES[options.io_dtype]
-    every = tuple(dict.fromkeys((entry.function, *functions)))
-    ports = passes.IntegerPorts(dtype, every, entry.input_names, entry.output_names)
+    # Of a dispatched function nothing but its parameters' dims is read from here on.
+    ports = passes.IntegerPorts(dtype, functions, entry.input_names, entry.output_names)
     mod = ports(mod)
-    func = mod[entry.function]
+    func = mod[functions[0]]
     inputs, outputs = steps_of(func)
     if not inputs:
         return mod, entry

@@ -15,7 +15,7 @@ from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS
 from tvm_megcc.codegen_c.emit.function_words import pools as pools_of
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture
-from tvm_megcc.core.program import Call
+from tvm_megcc.core.program import Call, Port, PortType
 from tvm_megcc.errors import InputError
 
 MAX_POOLS = 8  #: MEGCC_MAX_POOLS
@@ -136,18 +136,23 @@ def _port_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, str]:
     """Scale and zero point of each port whose integers stand for other numbers."""
     bundle = next(iter(codes.values())).bundle
     rows: dict[str, str] = {}
-    for port in (*bundle.inputs, *bundle.variants[0].program.outputs):
+    ports: list[PortType | Port] = [*bundle.inputs, *bundle.variants[0].program.outputs]
+    for port in ports:
         if port.quantisation is None:
             continue
         ident = re.sub(r"\W", "_", port.name, flags=re.ASCII).upper()
         found = {
             f"{upper}_{ident}_SCALE": _c_float(port.quantisation.scale),
-            f"{upper}_{ident}_ZERO_POINT": f"({port.quantisation.zero_point})",
+            f"{upper}_{ident}_ZERO_POINT": _c_int(port.quantisation.zero_point),
         }
         for key, value in found.items():
             if rows.setdefault(key, value) != value:
                 raise InputError(f"port '{port.name}': {key} is taken; rename the port")
     return rows
+
+
+def _c_int(value: int) -> str:
+    return f"({value})" if value < 0 else str(value)
 
 
 def _c_float(value: float) -> str:

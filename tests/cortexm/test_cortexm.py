@@ -81,6 +81,21 @@ def test_a_quantised_model_answers_as_it_does_here(model: Path, cpu: str, tmp_pa
     np.testing.assert_array_equal(board.run(package, cpu, {"x": x}).outputs["y"], wanted)
 
 
+def test_integer_ports_need_no_soft_floats(model: Path, tmp_path: Path) -> None:
+    """Of the whole package for a CPU without a unit for floats: they are calls of a library."""
+
+    def called(*options: str) -> set[str]:
+        package = compiled(model, tmp_path, "--mcpu", "cortex-m3", *options)
+        board.make(package, f"CC={board.COMPILER} -mcpu=cortex-m3 -mthumb", "lib")
+        names = ["arm-none-eabi-nm", "-u", package / "libmodel.a"]
+        done = subprocess.run(names, capture_output=True, text=True, check=True)
+        words = done.stdout.split()
+        return {w for w in words if w.startswith("__aeabi_") and "f" in w.split("_")[-1]}
+
+    assert called()
+    assert not called("--io-dtype", "uint8")
+
+
 @pytest.mark.parametrize("cpu", board.CPUS)
 def test_floats_on_every_board(cpu: str, tmp_path: Path) -> None:
     """With units for floats of three kinds, and without one."""

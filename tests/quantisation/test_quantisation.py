@@ -226,3 +226,35 @@ def test_without_the_extra(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(quantiser.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ToolError, match="pip install onnxruntime"):
         quantisation.quantise(folder / "float.onnx", tmp_path / "o.onnx", folder / "samples.npz")
+
+
+def test_integer_ports(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same integers as within the model with ports of floats, and the sentences."""
+    import onnxruntime
+
+    given = ["--calibration", folder / "samples.npz", "--per-channel"]
+    paths = {name: tmp_path / f"{name}.onnx" for name in ("floats", "int8")}
+    for name, options in (("floats", []), ("int8", ["--io", "int8"])):
+        command = ["quantize", folder / "float.onnx", "-o", paths[name], *given, *options]
+        assert main(list(map(str, command))) == 0
+    model = onnx.load(paths["int8"])
+    onnx.checker.check_model(model, full_check=True)
+    for port in (*model.graph.input, *model.graph.output):
+        assert port.type.tensor_type.elem_type == TensorProto.INT8
+    first = next(n for n in onnx.load(paths["floats"]).graph.node if n.op_type == "QuantizeLinear")
+    known = {w.name: numpy_helper.to_array(w) for w in onnx.load(paths["floats"]).graph.initializer}
+    scale, zero = (known[name] for name in first.input[1:])
+    images, _ = classifier.images(8, 5)
+    steps = np.clip(np.rint(images / scale) + zero, -128, 127).astype(np.int8)
+    sessions = {name: onnxruntime.InferenceSession(path) for name, path in paths.items()}
+    (integers,) = sessions["int8"].run(None, {"image": steps})
+    (numbers,) = sessions["floats"].run(None, {"image": images})
+    assert integers.dtype == np.int8
+    np.testing.assert_array_equal(integers.argmax(1), numbers.argmax(1))
+    out = tmp_path / "refused.onnx"
+    said = refused(capsys, folder / "float.onnx", "-o", out, *given, "--io", "uint8")
+    assert "activations are s8; say --activations u8, too" in said
+    last = onnx.load(folder / "float.onnx").graph.node[-1]
+    kept = ["--keep-float", last.name or last.output[0]]
+    said = refused(capsys, folder / "float.onnx", "-o", out, *given, "--io", "int8", *kept)
+    assert "output 'scores' is not dequantised last" in said and not out.exists()

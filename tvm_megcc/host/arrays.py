@@ -160,7 +160,9 @@ def quantised(port: Port, numbers: np.ndarray) -> np.ndarray:
     dtype = numpy_dtype(port.dtype)
     limits = np.iinfo(dtype)
     steps = np.rint(numbers.astype(np.float32) / np.float32(port.quantisation.scale))
-    return np.clip(steps + port.quantisation.zero_point, limits.min, limits.max).astype(dtype)
+    moved = np.clip(steps + port.quantisation.zero_point, limits.min, limits.max)
+    integers: np.ndarray = moved.astype(dtype)
+    return integers
 
 
 def dequantised(port: Port, integers: np.ndarray) -> np.ndarray:
