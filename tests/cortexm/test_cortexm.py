@@ -72,7 +72,9 @@ def compiled(model: Path, folder: Path, *options: str) -> Path:
     return package
 
 
-@pytest.mark.parametrize("cpu", ["cortex-m0plus", "cortex-m4", "cortex-m55", "cortex-m85"])
+@pytest.mark.parametrize(
+    "cpu", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m55", "cortex-m85"]
+)
 def test_a_quantised_model_answers_as_it_does_here(model: Path, cpu: str, tmp_path: Path) -> None:
     x = np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
     with execute.opened(compiled(model, tmp_path)) as runnable:
@@ -153,6 +155,24 @@ def test_kernels_have_registers_enough(
         what = [f"-I{package / 'src'}", kernel, "-o", tmp_path / "kernel.o"]
         done = subprocess.run([*command, *what], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr[:1000]
+
+
+@pytest.mark.parametrize(
+    "flags", ["-O0", "-O2 -fPIC -fstack-protector-all", "-Os -finstrument-functions"]
+)
+def test_compilers_add_nothing_to_a_function_in_assembly(
+    model: Path, flags: str, tmp_path: Path
+) -> None:
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m3")
+    (kernel, *_) = (package / "src" / "kernels").rglob("megcc_qconv2d_panels*.c")
+    item = tmp_path / "kernel.o"
+    command = [board.COMPILER, "-c", "-ffreestanding", "-mcpu=cortex-m3", "-mthumb", *flags.split()]
+    command += [f"-I{package / 'src'}", str(kernel), "-o", str(item)]
+    subprocess.run(command, check=True, timeout=60)
+    dump = ["arm-none-eabi-objdump", "-d", "--no-show-raw-insn", str(item)]
+    text = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+    first = text.partition("<megcc_qgemm_two>:\n")[2].splitlines()[0]
+    assert first.split(None, 1)[1].startswith("stmdb\tsp!, {r4, r5"), first
 
 
 def test_helium_answers_as_other_machines_do_whatever_the_flags(

@@ -19,12 +19,14 @@ typedef struct {
   uint32_t sums[8];  // the result, row by row
 } megcc_qgemm_tile_t;
 
-#if defined(__thumb2__) && (defined(__clang__) || __GNUC__ >= 8)
+#if defined(__thumb2__) && (defined(__clang__) || __GNUC__ >= 11)
 
+// No compiler may guess which registers the text changes, nor add to it.
 #ifdef __clang__
-#define MEGCC_QGEMM_NAKED __attribute__((naked, noinline))
+#define MEGCC_QGEMM_NAKED \
+  __attribute__((naked, noinline, no_stack_protector, no_instrument_function))
 #else
-#define MEGCC_QGEMM_NAKED __attribute__((naked, noipa))
+#define MEGCC_QGEMM_NAKED __attribute__((naked, noipa, no_stack_protector, no_instrument_function))
 #endif
 #define MEGCC_QGEMM_LD MEGCC_CAT(MEGCC_QGEMM_LD_, X)
 #define MEGCC_QGEMM_LD_i8 "ldrsb"
