@@ -6,8 +6,7 @@
 // The last channels that fill no vector are those of a whole one that ends with them; of fewer
 // channels than a vector has, the sums are plain. Machines with few registers sum four channels of
 // a pixel, and prepare their scales once for a row; with Thumb-2 they sum whole 3x3 windows of a
-// channel along a row. Weights are [KH * KW][OC] (packing.py,
-// dw_taps).
+// channel along a row. Weights are [KH * KW][OC] (packing.py, dw_taps).
 //
 // The including kernel defines what megcc_q8.h wants, and MULTIPLIER: 1, or another number where
 // OC is a multiple of IC.
