@@ -5,8 +5,8 @@
 // where none of their windows is cut, else over one pixel, whose window is cut to the image first.
 // The last channels that fill no vector are those of a whole one that ends with them; of fewer
 // channels than a vector has, the sums are plain. Machines with few registers sum four channels of
-// a pixel, and prepare their scales once for a row. Weights are [KH * KW][OC] (packing.py,
-// dw_taps).
+// a pixel, and prepare their scales once for a row; with Thumb-2 they sum whole 3x3 windows of a
+// channel along a row. Weights are [KH * KW][OC] (packing.py, dw_taps).
 //
 // The including kernel defines what megcc_q8.h wants, and MULTIPLIER: 1, or another number where
 // OC is a multiple of IC.
@@ -15,12 +15,14 @@
 
 #include "megcc_few_registers.h"
 #include "megcc_requant_channel.h"
+#include "megcc_thumb2.h"
 #include "megcc_unroll.h"
 #include "megcc_window.h"
 #include "op/qconv2d.h"
 #include "simd/megcc_q8.h"
 
 #define MEGCC_QDW_PIXELS 4
+#define MEGCC_QDW_NINES (MEGCC_FEW_REGISTERS && MEGCC_THUMB2 && MULTIPLIER == 1)
 
 typedef struct {
   megcc_window_t v, u;           // rows and columns of the window that lie in the image
@@ -86,10 +88,126 @@ MEGCC_INLINE void megcc_qdw_scalar(const megcc_qdw_pixel_t *d, ptrdiff_t c) {
 }
 
 #if MEGCC_FEW_REGISTERS
-// The row's columns, by their windows.
+// The row's columns, by their windows; megcc_qdw_nine sums those from `first` to `stop`.
 typedef struct {
   int32_t outs, stride, dilation, width, before, after;
+  int32_t first, stop;
 } megcc_qdw_columns_t;
+
+#if MEGCC_QDW_NINES
+#define MEGCC_QDW_SUMS 16  // pixels at once, at most
+
+// Pixels of one channel, whose windows are 3x3 and not cut; the assembly knows the fields' places.
+typedef struct {
+  const MEGCC_CTYPE(X) * x;
+  ptrdiff_t col_step, row_step, across;
+  const int8_t *w;
+  ptrdiff_t w_step;
+  int32_t bias, zero;
+  int32_t *sums;
+  int32_t count;  // at least 1
+} megcc_qdw_nine_t;
+
+#define MEGCC_QDW_NINE_MLA(at, w) \
+  MEGCC_THUMB2_LOAD(X) " r12, [" at "]\n\tmla r3, r12, " w ", r3\n\t"
+
+// Sums of nine taps, whose weights stay in registers: 30 instructions for each. The zero point is
+// taken from the bias.
+//
+//   r0 r1      data of the pixel, step from column to column
+//   r2 r3      sums, the one that grows
+//   r4 to r11  weights of taps 0 to 7
+//   r12 lr     a number; the row, weight 8
+//   sp         + 0: weight 8, + 4: the bias, + 8: row_step, + 12: across, + 16: where r2 ends
+MEGCC_NAKED static void megcc_qdw_nine(const megcc_qdw_nine_t *v MEGCC_UNUSED) {
+  __asm__(
+      "push {r4-r11, lr}\n\t"
+      "sub sp, #20\n\t"
+      "ldrd r2, r3, [r0, #16]\n\t"
+      "ldrsb r4, [r2]\n\t"
+      "ldrsb r5, [r2, r3]\n\t"
+      "ldrsb r6, [r2, r3, lsl #1]\n\t"
+      "add r2, r3\n\t"
+      "add r2, r2, r3, lsl #1\n\t"
+      "ldrsb r7, [r2]\n\t"
+      "ldrsb r8, [r2, r3]\n\t"
+      "ldrsb r9, [r2, r3, lsl #1]\n\t"
+      "add r2, r3\n\t"
+      "add r2, r2, r3, lsl #1\n\t"
+      "ldrsb r10, [r2]\n\t"
+      "ldrsb r11, [r2, r3]\n\t"
+      "ldrsb lr, [r2, r3, lsl #1]\n\t"
+      "str lr, [sp]\n\t"
+      "add r12, r4, r5\n\t"
+      "add r12, r6\n\t"
+      "add r12, r7\n\t"
+      "add r12, r8\n\t"
+      "add r12, r9\n\t"
+      "add r12, r10\n\t"
+      "add r12, r11\n\t"
+      "add r12, lr\n\t"
+      "ldrd r2, r3, [r0, #24]\n\t"
+      "mls r2, r3, r12, r2\n\t"
+      "str r2, [sp, #4]\n\t"
+      "ldrd r2, r3, [r0, #8]\n\t"
+      "strd r2, r3, [sp, #8]\n\t"
+      "ldrd r2, r3, [r0, #32]\n\t"
+      "add r3, r2, r3, lsl #2\n\t"
+      "str r3, [sp, #16]\n\t"
+      "ldrd r0, r1, [r0]\n\t"
+      "1:\n\t"
+      "ldr r3, [sp, #4]\n\t"
+      MEGCC_QDW_NINE_MLA("r0", "r4")
+      MEGCC_QDW_NINE_MLA("r0, r1", "r5")
+      MEGCC_QDW_NINE_MLA("r0, r1, lsl #1", "r6")
+      "ldr lr, [sp, #8]\n\t"
+      "add lr, r0\n\t"
+      MEGCC_QDW_NINE_MLA("lr", "r7")
+      MEGCC_QDW_NINE_MLA("lr, r1", "r8")
+      MEGCC_QDW_NINE_MLA("lr, r1, lsl #1", "r9")
+      "ldr r12, [sp, #8]\n\t"
+      "add lr, r12\n\t"
+      MEGCC_QDW_NINE_MLA("lr", "r10")
+      MEGCC_QDW_NINE_MLA("lr, r1", "r11")
+      MEGCC_THUMB2_LOAD(X) " r12, [lr, r1, lsl #1]\n\t"
+      "ldr lr, [sp]\n\t"
+      "mla r3, r12, lr, r3\n\t"
+      "str r3, [r2], #4\n\t"
+      "ldr r12, [sp, #12]\n\t"
+      "add r0, r12\n\t"
+      "ldr r12, [sp, #16]\n\t"
+      "cmp r2, r12\n\t"
+      "bne 1b\n\t"
+      "add sp, #20\n\t"
+      "pop {r4-r11, pc}\n\t");
+}
+
+// The columns from `first` to `stop` of channel c, whose scale is `how`.
+MEGCC_INLINE void megcc_qdw_nines(const megcc_qdw_pixel_t *d, const megcc_qdw_columns_t *cols,
+                                  ptrdiff_t c, const megcc_rescale *rescale,
+                                  const megcc_channel_t *how) {
+  const megcc_channel_t channel = *how;
+  const int32_t start = megcc_channel_start(rescale);
+  const ptrdiff_t step = d->channels;
+  MEGCC_CTYPE(Y) *dst = d->dst + cols->first * step + c;
+  int32_t sums[MEGCC_QDW_SUMS];
+  megcc_qdw_nine_t v;
+  v.x = d->pixel + cols->first * d->across + c;
+  v.col_step = d->col_step, v.row_step = d->row_step, v.across = d->across;
+  v.w = d->w + c;
+  v.w_step = step;
+  v.bias = d->bias[c], v.zero = d->zero;
+  v.sums = sums;
+  for (int32_t left = cols->stop - cols->first; left > 0; left -= v.count) {
+    v.count = left < MEGCC_QDW_SUMS ? left : MEGCC_QDW_SUMS;
+    megcc_qdw_nine(&v);
+    v.x += v.count * v.across;
+    for (const int32_t *sum = sums; sum < sums + v.count; ++sum, dst += step) {
+      *dst = megcc_channel_rescaled(&channel, rescale, start, *sum, (int32_t)c);
+    }
+  }
+}
+#endif
 
 // Four output channels along a row, whose weights have no zero point, of as many input channels or,
 // `one`, of one.
@@ -107,7 +225,17 @@ MEGCC_INLINE void megcc_qdw_four(const megcc_qdw_pixel_t *d, const megcc_qdw_col
     const size_t taps = (size_t)(d->v.end - d->v.begin) * (size_t)kw;
     how[k] = megcc_channel(&rescale, (int32_t)c + k, bias[k], taps);
   }
+#if MEGCC_QDW_NINES
+  for (int32_t k = 0; k < 4 && cols->first < cols->stop; ++k) {
+    megcc_qdw_nines(d, cols, c + k, &rescale, &how[k]);
+  }
+#endif
   for (int32_t col = 0; col < cols->outs; ++col, pixel += d->across, dst += w_step) {
+    if (MEGCC_QDW_NINES && col == cols->first) {
+      const int32_t done = cols->stop - col;
+      col += done, pixel += done * d->across, dst += done * w_step;
+      if (col == cols->outs) break;
+    }
     const megcc_window_t u =
         megcc_window(col, kw, cols->stride, cols->dilation, cols->width, cols->before, cols->after);
     uint32_t s0 = (uint32_t)bias[0], s1 = (uint32_t)bias[1];
@@ -199,8 +327,15 @@ MEGCC_INLINE void megcc_qdw_pixels(megcc_qdw_pixel_t *d, void *const *ptr, const
   const int fours =
       d->w_zero == 0 && d->channels >= 4 && (MULTIPLIER == 1 || d->multiplier % 4 == 0);
   if (fours) {
-    const megcc_qdw_columns_t cols = {
-        ow, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR]};
+    megcc_qdw_columns_t cols = {ow, sw, attr[QCONV2D_DW], w, attr[QCONV2D_PL], attr[QCONV2D_PR],
+                                0,  0};
+    if (MEGCC_QDW_NINES && kw == 3 && attr[QCONV2D_KH] == 3 && d->v.end - d->v.begin == 3) {
+      const int32_t whole = w + cols.before - wide;  // places of windows that end in the image
+      const int32_t stop = whole > 0 ? (whole + sw - 1) / sw : 0;
+      cols.first = (cols.before + sw - 1) / sw;
+      cols.stop = stop < ow ? stop : ow;
+      if (cols.stop < cols.first) cols.stop = cols.first;
+    }
     d->pixel = image + ((ptrdiff_t)d->v.origin * w - cols.before) * ic;
     d->dst = (MEGCC_CTYPE(Y) *)MEGCC_QUANT_DST(ptr, 3) + (ptrdiff_t)row * ow * d->channels;
     megcc_qdw_fours(d, &cols);

@@ -4,6 +4,7 @@
 #define MEGCC_QGEMM_FEW_H
 
 #include "megcc_requant_channel.h"
+#include "megcc_thumb2.h"
 #include "megcc_unroll.h"
 
 #define MEGCC_QGEMM_COLUMNS MEGCC_QGEMM_PANEL
@@ -19,18 +20,8 @@ typedef struct {
   uint32_t sums[8];  // the result, row by row
 } megcc_qgemm_tile_t;
 
-#if defined(__thumb2__) && (defined(__clang__) || __GNUC__ >= 11)
+#if MEGCC_THUMB2
 
-// No compiler may guess which registers the text changes, nor add to it.
-#ifdef __clang__
-#define MEGCC_QGEMM_NAKED \
-  __attribute__((naked, noinline, no_stack_protector, no_instrument_function))
-#else
-#define MEGCC_QGEMM_NAKED __attribute__((naked, noipa, no_stack_protector, no_instrument_function))
-#endif
-#define MEGCC_QGEMM_LD MEGCC_CAT(MEGCC_QGEMM_LD_, X)
-#define MEGCC_QGEMM_LD_i8 "ldrsb"
-#define MEGCC_QGEMM_LD_u8 "ldrb"
 #define MEGCC_QGEMM_W(step) "ldrsb lr, [r2], #" step "\n\t"
 #define MEGCC_QGEMM_MLA(sum, x) "mla " sum ", " x ", lr, " sum "\n\t"
 
@@ -90,14 +81,14 @@ typedef struct {
       "add sp, #20\n\t"                          \
       "pop {r4-r11, pc}\n\t")
 
-#define MEGCC_QGEMM_X0 MEGCC_QGEMM_LD " r3, [r0], #1\n\t"
-#define MEGCC_QGEMM_X1 MEGCC_QGEMM_LD " r12, [r1], #1\n\t"
+#define MEGCC_QGEMM_X0 MEGCC_THUMB2_LOAD(X) " r3, [r0], #1\n\t"
+#define MEGCC_QGEMM_X1 MEGCC_THUMB2_LOAD(X) " r12, [r1], #1\n\t"
 #define MEGCC_QGEMM_BOTH(step, first, second) \
   MEGCC_QGEMM_W(step) MEGCC_QGEMM_MLA(first, "r3") MEGCC_QGEMM_MLA(second, "r12")
 #define MEGCC_QGEMM_NEXT(sum) MEGCC_QGEMM_W("1") MEGCC_QGEMM_MLA(sum, "r3")
 
 // Two rows by four columns: 14 instructions for eight products.
-MEGCC_QGEMM_NAKED static void megcc_qgemm_two(megcc_qgemm_tile_t *v MEGCC_UNUSED) {
+MEGCC_NAKED static void megcc_qgemm_two(megcc_qgemm_tile_t *v MEGCC_UNUSED) {
   MEGCC_QGEMM_LOOP("ldm r3, {r4-r7}\n\tmov r8, r4\n\tmov r9, r5\n\tmov r10, r6\n\tmov r11, r7\n\t",
                    "ldrd r0, r1, [lr]\n\t", "add r0, r3\n\tadd r1, r3\n\t",
                    MEGCC_QGEMM_X0 MEGCC_QGEMM_X1 MEGCC_QGEMM_BOTH("1", "r4", "r8")
@@ -106,7 +97,7 @@ MEGCC_QGEMM_NAKED static void megcc_qgemm_two(megcc_qgemm_tile_t *v MEGCC_UNUSED
 }
 
 // One row by the eight columns of a panel: 17 instructions for eight products.
-MEGCC_QGEMM_NAKED static void megcc_qgemm_one(megcc_qgemm_tile_t *v MEGCC_UNUSED) {
+MEGCC_NAKED static void megcc_qgemm_one(megcc_qgemm_tile_t *v MEGCC_UNUSED) {
   MEGCC_QGEMM_LOOP("ldm r3, {r4-r11}\n\t", "ldr r0, [lr]\n\t", "add r0, r3\n\t",
                    MEGCC_QGEMM_X0 MEGCC_QGEMM_NEXT("r4") MEGCC_QGEMM_NEXT("r5")
                        MEGCC_QGEMM_NEXT("r6") MEGCC_QGEMM_NEXT("r7") MEGCC_QGEMM_NEXT("r8")

@@ -7,8 +7,8 @@
 // data in the bias. A tile is four rows or one by one panel (megcc_qgemm_panels.h); how its sums
 // are made says the header that includes this one: megcc_qgemm_c.h,
 // megcc_qgemm_x86.h, megcc_qgemm_vnni.h or megcc_qgemm_armv7.h. Machines with few registers have
-// smaller tiles (megcc_qgemm_few.h). Every sum is exact, so results do not depend on how the work is
-// split.
+// smaller tiles (megcc_qgemm_few.h). Every sum is exact, so results do not depend on how the work
+// is split.
 #ifndef MEGCC_QGEMM_LANES_H
 #define MEGCC_QGEMM_LANES_H
 
