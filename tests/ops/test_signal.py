@@ -80,13 +80,15 @@ def test_stft(tmp_path, known):
 
 
 def test_melweightmatrix(tmp_path):
-    def mel(bins, length, rate, low, high, integer="int32", real="float32", **attrs):
-        operands = [np.array(v, integer) for v in (bins, length, rate)]
-        operands += [np.array(v, real) for v in (low, high)]
+    def mel(give, bins, length, rate, low, high, integer="int32", real="float32", **attrs):
+        operands = [give(np.array(v, integer)) for v in (bins, length, rate)]
+        operands += [give(np.array(v, real)) for v in (low, high)]
         return Case("MelWeightMatrix", operands, attrs, by="reference")
 
-    cases = [mel(8, 16, 8192, 0, 4096), mel(20, 64, 16000, 20, 8000, "int64")]
-    cases += [mel(5, 512, 22050, 300.5, 3000, real="float64", output_datatype=11)]
+    cases = []
+    for give in (Weight, lambda v: v):
+        cases += [mel(give, 8, 16, 8192, 0, 4096), mel(give, 20, 64, 16000, 20, 8000, "int64")]
+        cases += [mel(give, 5, 512, 22050, 300.5, 3000, real="float64", output_datatype=11)]
     check_together(cases, tmp_path)
 
 

@@ -1,9 +1,10 @@
-"""MelWeightMatrix, of numbers that may all be computed at run time."""
+"""MelWeightMatrix: a constant where its numbers are, else computed when the model runs."""
 
 from __future__ import annotations
 
 from math import log
 
+import numpy as np
 import onnx
 from tvm import relax
 
@@ -30,6 +31,11 @@ class MelWeightMatrix(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op = relax.op
         dtype = onnx.helper.tensor_dtype_to_np_dtype(attrs.get("output_datatype", 1)).name
+        known = [inputs.known(k) for k in range(5)]
+        if all(value is not None and value.size == 1 for value in known):
+            weights = _weights(*(float(np.ravel(value)[0]) for value in known))
+            if weights is not None:
+                return ctx.const(weights, dtype)
         (count,) = inputs.need_ints(0, "num_mel_bins", low=0)
         (length,) = inputs.need_ints(1, "dft_length", low=0)
         bins = floordiv(length, 2) + 1
@@ -95,3 +101,22 @@ class MelWeightMatrix(OnnxOp):
         result = ctx.emit(op.where(ctx.emit(falling), down, zero))
         result = ctx.emit(op.where(ctx.emit(rising), up, result))
         return ctx.emit(op.where(op.equal(row, middle), one, result))
+
+
+def _weights(
+    count: float, length: float, rate: float, low: float, high: float
+) -> np.ndarray | None:
+    """The matrix, as the graph of `MelWeightMatrix` computes it; None where that ends the run."""
+    bins, steps = int(length) // 2 + 1, int(count) + 2
+    with np.errstate(all="ignore"):
+        first, last = (_MEL / log(10) * np.log(1 + hertz / _HERTZ) for hertz in (low, high))
+        mels = np.arange(steps) * ((last - first) / steps) + first
+        hertz = _HERTZ * (np.exp(mels * (log(10) / _MEL)) - 1)
+        edges = np.floor((length + 1) * hertz / rate)
+        left, middle, right = edges[:-2], edges[1:-1], edges[2:]
+        if not np.all((edges >= 0) & (edges <= bins)) or not np.all(middle < bins):
+            return None
+        row = np.arange(bins)[:, None]
+        falls = np.where((middle < row) & (row < right), (right - row) / (right - middle), 0)
+        rises = np.where((left <= row) & (row < middle), (row - left) / (middle - left), falls)
+    return np.where(row == middle, 1.0, rises)
