@@ -31,11 +31,11 @@ class MelWeightMatrix(OnnxOp):
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         op = relax.op
         dtype = onnx.helper.tensor_dtype_to_np_dtype(attrs.get("output_datatype", 1)).name
-        known = [inputs.known(k) for k in range(5)]
-        if all(value is not None and value.size == 1 for value in known):
-            weights = _weights(*(float(np.ravel(value)[0]) for value in known))
-            if weights is not None:
-                return ctx.const(weights, dtype)
+        known = (inputs.known(k) for k in range(5))
+        numbers = [float(v.reshape(-1)[0]) for v in known if v is not None and v.size == 1]
+        weights = _weights(*numbers) if len(numbers) == 5 else None
+        if weights is not None:
+            return ctx.const(weights, dtype)
         (count,) = inputs.need_ints(0, "num_mel_bins", low=0)
         (length,) = inputs.need_ints(1, "dft_length", low=0)
         bins = floordiv(length, 2) + 1
