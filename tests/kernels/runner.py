@@ -251,7 +251,11 @@ def run_jobs(
             if first < len(jobs):
                 aborts += 1
                 yield jobs[first], f"ended the program: {_excerpt(stderr)}"
-                first = first + 1 if aborts < _ABORTS else len(jobs)
+                first += 1
+                if aborts == _ABORTS:
+                    for job in jobs[first:]:
+                        yield job, f"was not run: {_ABORTS} others ended the program"
+                    return
     finally:
         cases.unlink(missing_ok=True)
         results.unlink(missing_ok=True)

@@ -57,8 +57,8 @@ static void load(uint32_t *begin, const uint32_t *end, const uint32_t *from) {
 }
 
 void reset(void) {
-#ifdef __ARM_FP
-  *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20;  // the floating-point unit is off at first
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
+  *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20;  // units for floats and vectors are off at first
   __asm__ volatile("dsb\n isb" ::: "memory");
 #endif
   // Of the stack, too, what is below this function's own part.
