@@ -3,6 +3,7 @@
 #ifndef MEGCC_QGEMM_FEW_H
 #define MEGCC_QGEMM_FEW_H
 
+#include "gemm/megcc_qgemm_terms.h"
 #include "megcc_requant_channel.h"
 #include "megcc_thumb2.h"
 #include "megcc_unroll.h"
@@ -151,26 +152,6 @@ MEGCC_HOT static void megcc_qgemm_one(megcc_qgemm_tile_t *v) {
   }
 }
 
-#endif
-
-#if TERMS
-// Sets the terms of `rows` rows of a block: `factor` times the sum of a row's bytes. A run has
-// `length` bytes.
-static void megcc_qgemm_terms(const megcc_qgemm_t *g, int32_t rows, size_t length, int32_t factor,
-                              int32_t *terms) {
-  for (int32_t r = 0; r < rows; ++r) {
-    uint32_t sum = 0;
-    for (size_t s = 0; s < g->segments; ++s) {
-      const uint8_t *at = g->a[s * g->a_stride + (size_t)r] + g->a_skip;
-      const MEGCC_CTYPE(X) *x = (const MEGCC_CTYPE(X) *)at;
-      for (size_t k = 0; k < length; ++k) {
-        const int32_t n = x[k];
-        sum += (uint32_t)n;
-      }
-    }
-    terms[r] = (int32_t)((uint32_t)factor * sum);
-  }
-}
 #endif
 
 // The tile of the rows from `row` on and the weights `w`.
