@@ -37,6 +37,7 @@ from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
+from tvm_megcc.streaming import Stream
 
 if TYPE_CHECKING:
     from tvm_megcc.frontend import ImportedModel
@@ -355,7 +356,7 @@ class _Compiler:
         several: bool,
     ) -> Program:
         suffix = f"_{function}" if several else ""
-        entry, memory_options = self.shared.entry, self.shared.options.memory
+        entry = self.shared.entry
         program = lower(
             mod,
             self.arch,
@@ -378,7 +379,27 @@ class _Compiler:
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)
-        program = forward(program, self.shared.options.io, memory_options.threads)
+        program = self._planned(program, suffix)
+        self._dump(f"planned{suffix}", program)
+        return program
+
+    def _planned(self, lowered: Program, suffix: str) -> Program:
+        """The program with addresses: by bands of rows where that is asked for, or needed."""
+        stream = self.shared.options.memory.stream
+        if stream is not None or lowered.symbols:
+            return self._placed(lowered, "off" if stream is None else stream, suffix)
+        try:
+            return self._placed(lowered, "off", suffix)
+        except memory.DoesNotFit as error:
+            try:
+                return self._placed(lowered, "auto", suffix)
+            except memory.DoesNotFit as nearest:
+                raise min(error, nearest, key=lambda e: e.missing_bytes) from nearest
+
+    def _placed(self, lowered: Program, stream: Stream, suffix: str) -> Program:
+        options = self.shared.options
+        memory_options = options.memory
+        program = forward(lowered, options.io, memory_options.threads, stream)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(
             program,
@@ -388,7 +409,6 @@ class _Compiler:
             pools=memory_options.pools or None,
             clobber_inputs=memory_options.clobber_inputs,
         )
-        self._dump(f"planned{suffix}", program)
         if (board := _bounding(options)) is not None:
             fitting.check_arena(program, board)
         return program

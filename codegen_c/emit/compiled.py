@@ -16,7 +16,7 @@ FAILING = {"CHECK", "LOAD", "LET", "ROW"}
 
 #: Files of the runtime that hold what several instructions have in common.
 SHARED = {
-    "megcc_op_call": {"megcc_op_call_sized"},
+    "megcc_op_call": {"megcc_op_call_sized", "megcc_op_band"},
     "megcc_data": {"megcc_op_load", "megcc_op_let"},
     "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump"},
     "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},

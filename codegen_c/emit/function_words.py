@@ -5,8 +5,8 @@ Enters: a planned program, and where its weights and kernels are in the image. L
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tvm_megcc.codegen_c.emit.blocks import Blocks
 from tvm_megcc.codegen_c.emit.instructions import Code, opcodes
@@ -25,10 +25,13 @@ from tvm_megcc.core.program import (
     Load,
     Location,
     Loop,
+    Path,
     Pool,
     Port,
     Program,
     Range,
+    Rows,
+    Slide,
     Step,
     Tensor,
     regions,
@@ -204,6 +207,11 @@ class FunctionEncoder:
                         before = sum(isinstance(s, Call) for s in self.program.calls[:begin])
                         words += _instruction("JUMP", [loop.counter, back, before])
                     _land(words, open_words[begin], calls)
+                case Slide():
+                    words += _slide(step, self._counter(number, ends))
+                case Call(rows=Rows()):
+                    words += self._band(step, self._counter(number, ends))
+                    calls += 1
                 case _:
                     words += self._step(step, number)
                     calls += isinstance(step, Call)
@@ -230,6 +238,33 @@ class FunctionEncoder:
         assert isinstance(step, Call), step
         return self._call(step, number)
 
+    def _counter(self, number: int, ends: Mapping[int, int]) -> int:
+        """The tensor that counts the iterations of the innermost loop around a step."""
+        around = max(n for n, end in ends.items() if n < number < end and self._loops(n))
+        loop = self.program.calls[around]
+        assert isinstance(loop, Loop)
+        return loop.counter
+
+    def _loops(self, number: int) -> bool:
+        return isinstance(self.program.calls[number], Loop)
+
+    def _band(self, call: Call, counter: int) -> list[int]:
+        rows = call.rows
+        assert rows is not None
+        words = self._call_words(replace(call, work=rows.units))
+        window = rows.window
+        words += [counter, *_path(rows.output), window.stride, window.up, window.reach, window.pad]
+        words += [window.height, rows.tile, rows.block, rows.columns]
+        words += [len(rows.operands), len(rows.patches)]
+        words += call.operands
+        for band in rows.operands:
+            position = band.operand | band.is_input << 16
+            words += [position, band.row_bytes, *_path(band.base)]
+        for patch in rows.patches:
+            words += [patch.attribute | _PATCHED.index(patch.rows) << 16, patch.factor]
+        attrs = [i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
+        return _instruction("BAND", [*words, *attrs])
+
     def _copy(self, copy: Copy) -> list[int]:
         if copy.row is None:
             return _instruction("COPY", [copy.target, copy.source])
@@ -243,13 +278,14 @@ class FunctionEncoder:
             pair = step.counter, step.limit
         return _instruction("BRANCH", [NONE if condition is None else condition, *pair, 0, 0])
 
-    def _call(self, call: Call, number: int) -> list[int]:
+    def _call_words(self, call: Call) -> list[int]:
+        """Words that CALL, CALL_SIZED and BAND share."""
         if call.workspace is not None:
             offset = self.program.tensors[call.workspace].location.offset
             assert isinstance(offset, int) and offset % ALIGNMENT == 0, call
         sized = is_sized(call)
         what = f"the work of {call.name!r}"
-        words = [
+        return [
             self.function.kernels[call.kernel],
             self.strings.ref(call.name),
             self.scalars.number(call.work) if sized else i32(call.work, what),  # type: ignore[arg-type]
@@ -258,7 +294,10 @@ class FunctionEncoder:
             call.n_outputs,
             len(call.operands),
         ]
-        if sized:
+
+    def _call(self, call: Call, number: int) -> list[int]:
+        words = self._call_words(call)
+        if is_sized(call):
             return _instruction(
                 "CALL_SIZED", [*words, *self.scalars.attribute(number), *call.operands]
             )
@@ -283,6 +322,19 @@ def _split(program: Program, call: Call) -> int:
     """The most workers of a call (8 bits), and the least work of each."""
     workers = MOST if call.workspace is None else call.workers
     return (1 if is_whole(program, call) else workers) | grain(call) << 8
+
+
+#: What a band's patch is of, in the order of their numbers.
+_PATCHED = ("out", "in", "above", "below")
+
+
+def _path(path: Path) -> list[int]:
+    return [path.step, path.first & NONE, path.height]
+
+
+def _slide(step: Slide, counter: int) -> list[int]:
+    words = [counter, step.tensor, step.row_bytes, *_path(step.base), step.made.first & NONE]
+    return _instruction("SLIDE", words)
 
 
 #: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.

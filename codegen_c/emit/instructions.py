@@ -5,7 +5,7 @@ The numbers come from ``runtime/src/megcc_opcodes.def``, the same lines the C en
 Example
 -------
 >>> sorted(opcodes(), key=opcodes().get)
-['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP', 'CHECK', 'DRAW']
+['END', 'CALL', 'COPY', 'CALL_SIZED', 'LOAD', 'LET', 'ROW', 'BRANCH', 'JUMP', 'CHECK', 'DRAW', 'BAND', 'SLIDE']
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tvm_megcc.core.program import (
     Location,
     Loop,
     Program,
+    Slide,
     Step,
     Storage,
     Tensor,
@@ -85,6 +86,7 @@ _OPCODES: dict[type, str | None] = {
     Let: "LET",
     Check: "CHECK",
     Draw: "DRAW",
+    Slide: "SLIDE",
     If: "BRANCH",
     Loop: "BRANCH",
     Else: "JUMP",
@@ -96,6 +98,8 @@ def opcode_of(step: Step) -> str | None:
     """Name of the instruction that a step becomes; None for the end of an If, which is none."""
     if isinstance(step, Copy):
         return "COPY" if step.row is None else "ROW"
+    if isinstance(step, Call) and step.rows is not None:
+        return "BAND"
     if isinstance(step, Call):
         return "CALL_SIZED" if is_sized(step) else "CALL"
     return _OPCODES[type(step)]

@@ -1,4 +1,4 @@
-// Targets and counters, for BRANCH, JUMP and ROW; only packages with one of them carry this file.
+// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND and SLIDE; only packages with one of them carry this file.
 #include "megcc_vm.h"
 
 const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,
@@ -11,7 +11,8 @@ const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, 
   // Instructions before `code` have been checked, later ones not yet.
   for (end = at + target; at < end; at += *at >> 8) {
     if (*at >> 8 == 0 || *at >> 8 > (uint32_t)(end - at)) return NULL;
-    *calls += (*at & 0xFF) == MEGCC_OP_CALL || (*at & 0xFF) == MEGCC_OP_CALL_SIZED;
+    *calls += (*at & 0xFF) == MEGCC_OP_CALL || (*at & 0xFF) == MEGCC_OP_CALL_SIZED ||
+              (*at & 0xFF) == MEGCC_OP_BAND;
   }
   return at;
 }
@@ -25,4 +26,21 @@ int64_t megcc_counter(const megcc_context_t *c, uint32_t id) {
   int64_t x;
   megcc_copy(&x, megcc_tensor_data(c, id), sizeof x);  // perhaps aligned to 4 only
   return x;
+}
+
+enum { MOST_ROWS = 1 << 20 };  // of an image, so that no product of rows and strides is too large
+
+int megcc_is_path(const megcc_path_t *path) {
+  return path->step >= 0 && path->step <= MOST_ROWS && path->first >= -MOST_ROWS &&
+         path->first <= MOST_ROWS && path->height >= 0 && path->height <= MOST_ROWS;
+}
+
+int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration) {
+  const int64_t row = (int64_t)path->step * iteration + path->first;
+  return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
+}
+
+int32_t megcc_iteration(const megcc_context_t *c, uint32_t counter) {
+  const int64_t t = megcc_counter(c, counter);
+  return t < 0 || t > 2 * MOST_ROWS ? -1 : (int32_t)t;
 }

@@ -39,13 +39,14 @@ struct task {
   const int32_t *attr;
   uint8_t *workspace;
   size_t stride;  // bytes of each worker's part of the workspace
+  int32_t first;  // of the work
 };
 
 static void run_range(const void *arg, uint32_t worker, int32_t begin, int32_t end) {
   const struct task *task = (const struct task *)arg;
   uint8_t *workspace = task->workspace;
   if (workspace != NULL) workspace += worker * task->stride;
-  task->kernel(task->operand, task->attr, workspace, begin, end);
+  task->kernel(task->operand, task->attr, workspace, task->first + begin, task->first + end);
 }
 
 static void tell(const megcc_context_t *c, megcc_event_t event, const uint32_t *code) {
@@ -69,18 +70,23 @@ static int split(const megcc_context_t *c, const uint32_t *code, struct task *ta
   return 1;
 }
 
-megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
-                          const int32_t *attr, const uint32_t *operands) {
-  struct task task;
+void megcc_find_operands(const megcc_context_t *context, const uint32_t *code,
+                         const uint32_t *operands) {
   uint32_t i;
+  for (i = code[MEGCC_C_OPERANDS]; i-- > 0;) {
+    context->operand[i] = megcc_tensor_data(context, operands[i]);
+  }
+}
+
+megcc_status_t megcc_call_range(megcc_context_t *context, const uint32_t *code, int32_t begin,
+                                int32_t work, const int32_t *attr) {
+  struct task task;
   task.kernel = context->model->kernels->fn[code[MEGCC_C_KERNEL]];
   task.operand = context->operand;
   task.attr = attr;
   task.workspace = NULL;
   task.stride = 0;
-  for (i = code[MEGCC_C_OPERANDS]; i-- > 0;) {
-    context->operand[i] = megcc_tensor_data(context, operands[i]);
-  }
+  task.first = begin;
   if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
     task.workspace = megcc_tensor_data(context, code[MEGCC_C_WORKSPACE]);
   }
@@ -92,6 +98,12 @@ megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_
 #endif
   ++context->call;
   return MEGCC_OK;
+}
+
+megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
+                          const int32_t *attr, const uint32_t *operands) {
+  megcc_find_operands(context, code, operands);
+  return megcc_call_range(context, code, 0, work, attr);
 }
 
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {

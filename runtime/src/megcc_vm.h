@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 9
+#define MEGCC_ABI 10
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -398,6 +398,12 @@ megcc_status_t megcc_end_run(megcc_context_t *context);
 megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
                           const int32_t *attr, const uint32_t *operands);
 
+// The two parts of it: pointers to the operands, and the kernel over the work from `begin` on.
+void megcc_find_operands(const megcc_context_t *context, const uint32_t *code,
+                         const uint32_t *operands);
+megcc_status_t megcc_call_range(megcc_context_t *context, const uint32_t *code, int32_t begin,
+                                int32_t work, const int32_t *attr);
+
 // Checks the words that CALL and CALL_SIZED share, and the operands from word `first` on.
 megcc_status_t megcc_check_call(const megcc_model_t *model, const uint32_t *code, uint32_t words,
                                 uint32_t first);
@@ -451,6 +457,25 @@ static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uin
 // before it.
 const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *code, int32_t words,
                                   uint32_t *calls);
+
+// A row that moves on in each iteration of a loop; three words of BAND and SLIDE.
+typedef struct megcc_path {
+  int32_t step, first, height;
+} megcc_path_t;
+
+static inline megcc_path_t megcc_path_of(const uint32_t *word) {
+  const megcc_path_t path = {(int32_t)word[0], (int32_t)word[1], (int32_t)word[2]};
+  return path;
+}
+
+// Whether it is one: it moves down, and stays where 32 bits count it.
+int megcc_is_path(const megcc_path_t *path);
+
+// Where it is in an iteration, of an image of its height.
+int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration);
+
+// The number of a loop's iteration, -1 where it is none that an image has.
+int32_t megcc_iteration(const megcc_context_t *context, uint32_t counter);
 
 // A loop's counter: a tensor that holds one i64.
 int megcc_is_counter(const megcc_model_t *model, uint32_t id);
@@ -539,9 +564,11 @@ extern const megcc_op_t megcc_op_load;
 extern const megcc_op_t megcc_op_let;
 extern const megcc_op_t megcc_op_row;
 extern const megcc_op_t megcc_op_branch;
+extern const megcc_op_t megcc_op_band;
 extern const megcc_op_t megcc_op_jump;
 extern const megcc_op_t megcc_op_check;
 extern const megcc_op_t megcc_op_draw;
+extern const megcc_op_t megcc_op_slide;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

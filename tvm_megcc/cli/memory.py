@@ -72,6 +72,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
+    group.add_argument(
+        "--stream",
+        type=_stream,
+        metavar="auto|off|N",
+        help="run calls over an image in bands of rows: where that lowers the arena, not at all, or"
+        " N rows a band (default: where the arena would not fit otherwise)",
+    )
+
+
+def _stream(text: str) -> str | int:
+    return text if text in ("auto", "off") else options.count(text)
+
+
 def read(args: argparse.Namespace) -> MemoryOptions:
     """The arguments as `MemoryOptions`.
 
@@ -86,6 +99,7 @@ def read(args: argparse.Namespace) -> MemoryOptions:
         pools=() if args.memory_pools is None else pools(args.memory_pools),
         clobber_inputs=args.clobber_inputs,
         threads=args.threads,
+        stream=args.stream,
     )
 
 

@@ -14,10 +14,13 @@ from tvm_megcc.core.program import Program
 from tvm_megcc.forward.concat import concat_in_place
 from tvm_megcc.forward.copies import elide_copies
 from tvm_megcc.forward.inplace import run_in_place
+from tvm_megcc.forward.merging import Storages
 from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
 from tvm_megcc.forward.workers import give_workspaces
+from tvm_megcc.streaming import Stream
+from tvm_megcc.streaming import stream as streamed
 
 __all__ = [
     "caller_ports",
@@ -31,7 +34,9 @@ __all__ = [
 ]
 
 
-def forward(program: Program, io: str = "caller", threads: int = 1) -> Program:
+def forward(
+    program: Program, io: str = "caller", threads: int = 1, stream: Stream = "off"
+) -> Program:
     """All forwarding steps in order.
 
     Parameters
@@ -44,6 +49,12 @@ def forward(program: Program, io: str = "caller", threads: int = 1) -> Program:
         For how many threads calls have workspaces, at most. With more than one, outputs lie over
         their inputs only where running these calls whole costs next to nothing.
     """
-    program = run_in_place(elide_copies(concat_in_place(reorder(program, io), io)))
-    program = give_workspaces(overlap_windows(program, io, threads), threads)
+    program = reorder(program, io)
+
+    def placed(program: Program) -> Program:
+        program = run_in_place(elide_copies(concat_in_place(program, io)))
+        return overlap_windows(program, io, threads)
+
+    program = streamed(program, stream, lambda trial: Storages(placed(trial)).pressure(io))
+    program = give_workspaces(placed(program), threads)
     return caller_ports(program) if io == "caller" else program

@@ -20,6 +20,7 @@ from __future__ import annotations
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
+from tvm_megcc.core.program.rows import BandOperand, Patch, Path, Rows, Window
 from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
 from tvm_megcc.core.program.steps import (
     Call,
@@ -33,6 +34,7 @@ from tvm_megcc.core.program.steps import (
     Let,
     Load,
     Loop,
+    Slide,
     Step,
     ends_of,
     operands_of,
@@ -51,6 +53,7 @@ from tvm_megcc.core.program.tensors import (
 
 __all__ = [
     "ALIGNMENT",
+    "BandOperand",
     "Block",
     "Bundle",
     "Call",
@@ -66,6 +69,8 @@ __all__ = [
     "Location",
     "Loop",
     "MemoryPlan",
+    "Patch",
+    "Path",
     "Pool",
     "Port",
     "PortType",
@@ -73,12 +78,15 @@ __all__ = [
     "Quantisation",
     "Range",
     "Requirement",
+    "Rows",
+    "Slide",
     "Space",
     "Step",
     "Storage",
     "Tensor",
     "Variant",
     "Weight",
+    "Window",
     "bundle_of",
     "data_symbols",
     "ends_of",

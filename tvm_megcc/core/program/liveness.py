@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvm_megcc.core.program.program import Program
-from tvm_megcc.core.program.steps import Else, End, If, Loop, operands_of
+from tvm_megcc.core.program.steps import Else, End, If, Loop, Slide, operands_of
 
 
 def regions(program: Program) -> dict[int, int]:
@@ -29,8 +29,8 @@ def loops(program: Program) -> list[tuple[int, int]]:
 def live_steps(program: Program) -> dict[int, tuple[int, int]]:
     """First and last step during which each storage of the arena is live, but for what ports need.
 
-    What is used both in a loop and outside of it, a port's storage too, is live during the whole
-    loop: the next iteration finds in it what this one has left.
+    What is used both in a loop and outside of it, a port's storage and a line buffer too, is live
+    during the whole loop: the next iteration finds in it what this one has left.
     """
     found: dict[int, tuple[int, int]] = {}
     for number, step in enumerate(program.calls):
@@ -43,6 +43,9 @@ def live_steps(program: Program) -> dict[int, tuple[int, int]]:
     if around:
         ports = {program.tensors[p.tensor].location for p in (*program.inputs, *program.outputs)}
         outside = {at.index for at in ports if at.space == "arena"}
+        # A line buffer hands rows on to the next iteration.
+        slides = (step for step in program.calls if isinstance(step, Slide))
+        outside |= {program.tensors[s.tensor].location.index for s in slides}
         found = {s: _around(span, around, s in outside) for s, span in found.items()}
     return found
 

@@ -17,6 +17,7 @@ from tvm_megcc.core.program.steps import (
     Let,
     Load,
     Loop,
+    Slide,
     Step,
 )
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
@@ -99,6 +100,9 @@ class Program:
                 return f"{show(step.target)} = draw({key})"
             case Check():
                 return f"check {show(step.condition)}"
+            case Slide():
+                base, made = step.base, step.made
+                return f"slide {show(step.tensor)} by {base.step} from {base.first}, {made.first}"
             case If():
                 return f"if {show(step.condition)}"
             case Loop():
@@ -111,7 +115,11 @@ class Program:
         reads = ", ".join(map(show, step.reads))
         writes = ", ".join(map(show, step.writes))
         scratch = f" workspace {show(step.workspace)}" if step.workspace is not None else ""
+        rows = ""
+        if step.rows is not None:
+            path = step.rows.output
+            rows = f" rows {path.first} + {path.step} * t of {path.height}"
         return (
             f"{writes} = {self.kernels[step.kernel].symbol}({reads})"
-            f" attrs {list(step.attrs)} work {step.work} x {step.cost}{scratch}"
+            f" attrs {list(step.attrs)} work {step.work} x {step.cost}{scratch}{rows}"
         )

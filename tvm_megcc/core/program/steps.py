@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tvm_megcc.core.program.rows import Path, Rows
 from tvm_megcc.dims import Size
 
 
@@ -69,6 +70,8 @@ class Call:
         Of the model's nodes (``Conv 'name'``), those that this call computes or is a part of.
     multiply_adds : Size
         Of a convolution or matrix product; 0 for others and where it is not known.
+    rows : Rows or None
+        The band that each iteration of the innermost loop computes; None: all of it.
     """
 
     kernel: int
@@ -83,6 +86,7 @@ class Call:
     workers: int = 1
     nodes: tuple[str, ...] = ()
     multiply_adds: Size = 0
+    rows: Rows | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:
@@ -200,6 +204,30 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Slide:
+    """Move the rows of a line buffer that are still read to its beginning.
+
+    Attributes
+    ----------
+    tensor : int
+        Tensor id.
+    row_bytes : int
+    base : Path
+        The row that lies at the tensor's first byte from this iteration on.
+    made : Path
+        The first row that is not there yet.
+    name : str
+        Name of the model's node whose result it is.
+    """
+
+    tensor: int
+    row_bytes: int
+    base: Path
+    made: Path
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     """The steps up to the matching `Else` are run if ``condition`` (``bool``) is true.
 
@@ -244,7 +272,7 @@ class End:
     name: str = ""
 
 
-Step = Call | Load | Let | Check | Draw | Copy | If | Else | Loop | End
+Step = Call | Load | Let | Check | Draw | Copy | Slide | If | Else | Loop | End
 
 
 #: The fields of each step that hold a tensor id, None, or a tuple of ids.
@@ -254,6 +282,7 @@ _TENSORS: dict[type, tuple[str, ...]] = {
     Check: ("condition",),
     Draw: ("target",),
     Copy: ("target", "source", "row"),
+    Slide: ("tensor",),
     If: ("condition",),
     Loop: ("counter", "limit", "condition"),
 }

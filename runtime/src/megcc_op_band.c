@@ -1,0 +1,148 @@
+// BAND: run a kernel over a band of an image's rows; a loop runs it band by band.
+//
+//   words 1 ... 7 as CALL, but 3 is the work of a row; 8 counter (a tensor, i64), 9 ... 11 the
+//   band's first row in the output (step, row in iteration 0, height): its end is the next
+//   iteration's. 12 ... 16 the window of a row: its first input row is row * stride / up - pad, and
+//   it has so many rows (stride, up, reach, pad, rows of the input). 17 tile, 18 block, 19 columns,
+//   20 operands that are bands, 21 patches; then the operands, five words for each that is a band
+//   (position | 1 << 16 where its rows are those of the windows, bytes of a row, and the row at its
+//   first byte as words 9 ... 11), two for each patch (attribute | kind << 16, factor), attributes.
+//
+// With block 0 the kernel does the part of its work that is the band's, and has pointers to where
+// row 0 would be. Else it sees the band as an image: its work is rows / tile * work / block, each
+// rounded up, times columns, and the patches replace attributes in a copy.
+#include "megcc_vm.h"
+
+enum {
+  COUNTER = MEGCC_C_FIRST,
+  OUTPUT,
+  STRIDE = OUTPUT + 3,
+  UP,
+  REACH,
+  PAD,
+  ROWS,
+  TILE,
+  BLOCK,
+  COLUMNS,
+  BANDS,
+  PATCHES,
+  OPERANDS
+};
+enum { BAND_WORDS = 5, PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
+enum { OUT, IN, ABOVE, BELOW, KINDS };
+
+// Rows of the windows of output rows [lo, hi), padding included.
+static int64_t first_row(const uint32_t *code, int64_t row) {
+  const int64_t up = (int32_t)code[UP], at = row * (int32_t)code[STRIDE];
+  return (at < 0 ? -((up - 1 - at) / up) : at / up) - (int32_t)code[PAD];
+}
+
+// The words of the bands, and those of the attributes.
+static const uint32_t *bands_of(const uint32_t *code) {
+  return code + OPERANDS + code[MEGCC_C_OPERANDS];
+}
+
+static const uint32_t *attributes_of(const uint32_t *code) {
+  return bands_of(code) + code[BANDS] * BAND_WORDS + code[PATCHES] * PATCH_WORDS;
+}
+
+// Whether the rows that a call touches in any iteration are in the operand's tensor.
+static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t *band) {
+  const uint32_t number = band[0] & 0xFFFF;
+  const megcc_path_t out = megcc_path_of(code + OUTPUT), base = megcc_path_of(band + 2);
+  megcc_tensor_t t;
+  int64_t last, rows;
+  if (number >= code[MEGCC_C_OPERANDS] || band[0] >> 17 != 0 || band[1] == 0) return 0;
+  if (!megcc_find_tensor(m, code[OPERANDS + number], &t) || !megcc_is_path(&base)) return 0;
+  rows = base.height;
+  if (base.step != 0 || base.first > 0) {
+    // Both move on alike; being cut to the image brings them no further apart.
+    const int64_t step = (int64_t)out.step * (int32_t)code[STRIDE];
+    int64_t first = out.first, moves = out.step;
+    last = first + out.step;
+    if (band[0] >> 16 != 0) {
+      if (step % (int32_t)code[UP] != 0) return 0;
+      moves = step / (int32_t)code[UP];
+      first = first_row(code, first);
+      last = first_row(code, last - 1) + (int32_t)code[REACH];
+    }
+    if (base.step != moves || base.first > first) return 0;
+    if (last - base.first < rows) rows = last - base.first;
+  }
+  return rows <= 0 || (uint64_t)rows <= t.bytes / band[1];
+}
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const megcc_status_t status = megcc_check_call(m, code, words, OPERANDS);
+  const megcc_path_t out = megcc_path_of(code + OUTPUT);
+  const uint32_t *band, *patch;
+  uint32_t left, attributes, k;
+  if (status != MEGCC_OK) return status;
+  if (!megcc_is_counter(m, code[COUNTER]) || !megcc_is_path(&out)) return MEGCC_ERR_CORRUPT;
+  for (k = STRIDE; k <= REACH; ++k) {
+    if (code[k] == 0 || code[k] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
+  }
+  if (code[TILE] == 0 || code[TILE] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
+  if (code[PAD] > MOST_STRIDE || code[ROWS] > 1 << 20) return MEGCC_ERR_CORRUPT;
+  left = words - OPERANDS - code[MEGCC_C_OPERANDS];
+  if (code[BANDS] > left / BAND_WORDS) return MEGCC_ERR_CORRUPT;
+  left -= code[BANDS] * BAND_WORDS;
+  if (code[PATCHES] > left / PATCH_WORDS) return MEGCC_ERR_CORRUPT;
+  attributes = left - code[PATCHES] * PATCH_WORDS;
+  if (code[BLOCK] == 0 ? code[PATCHES] != 0 : attributes > MOST_ATTRIBUTES) return MEGCC_ERR_CORRUPT;
+  for (band = bands_of(code), k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
+    if (!has_rows(m, code, band)) return MEGCC_ERR_CORRUPT;
+  }
+  for (patch = band, k = code[PATCHES]; k-- > 0; patch += PATCH_WORDS) {
+    if ((patch[0] & 0xFFFF) >= attributes || patch[0] >> 16 >= KINDS) return MEGCC_ERR_CORRUPT;
+  }
+  return MEGCC_OK;
+}
+
+static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
+  const megcc_path_t out = megcc_path_of(code + OUTPUT);
+  const int32_t t = megcc_iteration(c, code[COUNTER]);
+  const int32_t is_whole = code[BLOCK] == 0;
+  const int32_t *attr = (const int32_t *)attributes_of(code);
+  const uint32_t *band = bands_of(code);
+  int32_t copy[MOST_ATTRIBUTES], lo, hi, rows[KINDS];
+  int64_t from, to;
+  uint32_t k;
+  if (t < 0) return MEGCC_ERR_DATA;
+  lo = megcc_path_at(&out, t);
+  hi = megcc_path_at(&out, t + 1);
+  if (lo == hi) {
+    ++c->call;
+    return MEGCC_OK;
+  }
+  from = first_row(code, lo);
+  to = first_row(code, hi - 1) + (int32_t)code[REACH];
+  rows[OUT] = hi - lo;
+  rows[ABOVE] = from < 0 ? (int32_t)-from : 0;
+  rows[BELOW] = to > (int32_t)code[ROWS] ? (int32_t)(to - (int32_t)code[ROWS]) : 0;
+  rows[IN] = (int32_t)(to - from) - rows[ABOVE] - rows[BELOW];
+  megcc_find_operands(c, code, code + OPERANDS);
+  for (k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
+    const megcc_path_t base = megcc_path_of(band + 2);
+    const int64_t row = is_whole ? 0 : band[0] >> 16 ? from + rows[ABOVE] : lo;
+    void **operand = c->operand + (band[0] & 0xFFFF);
+    // As a number: where row 0 would be there may be no object.
+    *operand = (void *)((uintptr_t)*operand + (uintptr_t)((row - megcc_path_at(&base, t)) * (int64_t)band[1]));
+  }
+  if (is_whole) {
+    const int32_t work = (int32_t)code[MEGCC_C_WORK];
+    return megcc_call_range(c, code, lo * work, rows[OUT] * work, attr);
+  }
+  for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;) copy[k] = attr[k];
+  for (k = code[PATCHES]; k-- > 0; band += PATCH_WORDS) {
+    copy[band[0] & 0xFFFF] = rows[band[0] >> 16] * (int32_t)band[1];
+  }
+  {
+    const int64_t tiles = ((int64_t)rows[OUT] + code[TILE] - 1) / code[TILE];
+    const int64_t units = tiles * code[MEGCC_C_WORK];
+    const int64_t blocks = (units + code[BLOCK] - 1) / code[BLOCK];
+    return megcc_call_range(c, code, 0, (int32_t)(blocks * code[COLUMNS]), copy);
+  }
+}
+
+const megcc_op_t megcc_op_band = {check, run};

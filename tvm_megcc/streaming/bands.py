@@ -1,0 +1,379 @@
+"""A run of calls becomes a loop over bands of rows: its tensors become line buffers.
+
+Every call gets the path of its band from what reads its result: in iteration t the last call computes
+rows t * band to (t + 1) * band, and each call before it so many that all its readers have their
+windows. So no row is computed twice, and none before it is needed.
+
+A line buffer holds the rows from the first that is still read to the last that has been computed.
+Where nothing stays from one iteration to the next, it lives between its writer and its last reader
+only, and the planner gives its memory to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import cast
+
+import numpy as np
+
+from tvm_megcc.core import dtypes
+from tvm_megcc.core.contents import Bytes
+from tvm_megcc.core.program import (
+    BandOperand,
+    Call,
+    Copy,
+    End,
+    Location,
+    Loop,
+    Path,
+    Program,
+    Rows,
+    Slide,
+    Step,
+    Tensor,
+    Weight,
+    operands_of,
+)
+from tvm_megcc.dims import ceildiv
+from tvm_megcc.streaming.rules import RowRule, rule_of
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A run of calls ``[first, last)`` that can be done by bands, with their rules."""
+
+    program: Program
+    first: int
+    last: int
+    rules: tuple[RowRule, ...]
+
+    def calls(self) -> list[tuple[Call, RowRule]]:
+        steps = self.program.calls[self.first : self.last]
+        return list(zip(cast(Sequence[Call], steps), self.rules, strict=True))
+
+
+@dataclass(slots=True)
+class _Image:
+    """A storage of the group: its rows, who reads them, and their path."""
+
+    tensor: int
+    height: int
+    row_bytes: int
+    is_whole: bool  # read outside of the group
+    writer: int | None
+    step: int = 0
+    made: int = 0  # the first row that is not there when iteration 0 begins
+    base: int = 0
+    readers: list[tuple[int, bool]] = field(default_factory=list)  # call, whether by its window
+
+    @property
+    def rows(self) -> int:
+        """Rows that the tensor has room for."""
+        most = self.height if self.is_whole else self.made + self.step - self.base
+        return min(self.height, most)
+
+    @property
+    def stays(self) -> bool:
+        return not self.is_whole and self.made > self.base and self.rows < self.height
+
+    def base_path(self) -> Path:
+        """The row at the tensor's first byte."""
+        whole = self.is_whole or self.rows == self.height
+        return Path(0, 0, self.height) if whole else Path(self.step, self.base, self.height)
+
+    def made_path(self) -> Path:
+        return Path(self.step, self.made, self.height)
+
+
+def group_of(program: Program, first: int, last: int) -> Group | None:
+    """The run of calls as a group, None where one of them cannot be done by bands."""
+    steps = program.calls[first:last]
+    if not all(isinstance(step, Call) and step.rows is None for step in steps):
+        return None
+    calls = cast(Sequence[Call], steps)
+    heights: dict[int, int] = {}
+    for call in calls:  # images whose rows an operator says itself
+        rule = rule_of(program, call, None)
+        if rule is not None and not _agree(program, call, rule, heights):
+            return None
+    rules: list[RowRule] = []
+    for call in calls:
+        rule = rule_of(program, call, _rows_of(program, call, heights))
+        if rule is None or not _agree(program, call, rule, heights):
+            return None
+        rules.append(rule)
+    return Group(program, first, last, tuple(rules))
+
+
+def _rows_of(program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
+    """Rows of the call's result where they are those of an operand."""
+    found = [_height(program, t, heights) for t in (*call.reads, call.operands[-1])]
+    return next((height for height in found if height is not None), None)
+
+
+def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int]) -> bool:
+    """Whether the rule's heights are those of the call's images; notes them."""
+    windowed = [(k, rule.window.height) for k in rule.windowed]
+    others = [(k, rule.height) for k in (*rule.alike, len(call.reads))]
+    return all(_agrees(program, call.operands[k], h, heights) for k, h in (*windowed, *others))
+
+
+def _height(program: Program, tensor: int, heights: Mapping[int, int]) -> int | None:
+    """Rows of a tensor's image: as its writer says, else by its dims."""
+    found = program.tensors[tensor]
+    if found.location.space != "arena":
+        return None
+    known = heights.get(found.location.index)
+    if known is None and len(found.shape) == 4 and found.shape[0] == 1:
+        known = cast(int, found.shape[1])
+    return known
+
+
+def _agrees(program: Program, tensor: int, height: int, heights: dict[int, int]) -> bool:
+    """Whether the tensor is all of its storage, with this number of rows; notes it."""
+    found = program.tensors[tensor]
+    if found.location.space != "arena" or found.location.offset != 0:
+        return False
+    if cast(int, found.nbytes) % height:
+        return False
+    return heights.setdefault(found.location.index, height) == height
+
+
+def streamed(group: Group, band: int) -> Program | None:
+    """The program with the group as a loop of `band` rows of its last result an iteration.
+
+    None where the calls do not move on alike, or the loop would have one iteration.
+    """
+    images = _images(group)
+    if images is None or not _paced(group, images, band):
+        return None
+    count = _begun(group, images)
+    if count < 2 or not _is_simple(group.program, images):
+        return None
+    return _Writer(group, images, count).program()
+
+
+def _is_simple(program: Program, images: Mapping[int, _Image]) -> bool:
+    """Whether each line buffer's storage holds one value: all its tensors are views of all of it."""
+    for tensor in program.tensors:
+        at = tensor.location
+        image = images.get(at.index) if at.space == "arena" else None
+        if image is not None and not image.is_whole:
+            if at.offset != 0 or tensor.nbytes != program.tensors[image.tensor].nbytes:
+                return False
+    return True
+
+
+def _images(group: Group) -> dict[int, _Image] | None:
+    """The storages whose rows the group's calls read and write."""
+    program = group.program
+    outside = _read_outside(group)
+    images: dict[int, _Image] = {}
+    for number, (call, rule) in enumerate(group.calls()):
+        for k, tensor in enumerate(call.operands):
+            at = program.tensors[tensor].location
+            if at.space != "arena":
+                continue
+            is_output = k == len(call.reads)
+            if is_output:
+                if at.index in images:
+                    return None  # written twice, or over what was read
+                height, writer = rule.height, number
+            elif k in rule.windowed or k in rule.alike:
+                height, writer = rule.window.height if k in rule.windowed else rule.height, None
+            else:
+                if at.index in images and images[at.index].writer is not None:
+                    return None  # read whole, and computed by the group
+                continue
+            if at.index not in images:
+                whole = writer is None or at.index in outside
+                row = cast(int, program.tensors[tensor].nbytes) // height
+                images[at.index] = _Image(tensor, height, row, whole, writer)
+            if not is_output:
+                images[at.index].readers.append((number, k in rule.windowed))
+    return images
+
+
+def _read_outside(group: Group) -> set[int]:
+    """Storages that steps outside of the group, or ports, use."""
+    program = group.program
+    steps = (*program.calls[: group.first], *program.calls[group.last :])
+    used = {t for step in steps for t in operands_of(step)}
+    used |= {p.tensor for p in (*program.inputs, *program.outputs)}
+    places = (program.tensors[t].location for t in used)
+    return {at.index for at in places if at.space == "arena"}
+
+
+def _output(group: Group, images: Mapping[int, _Image], number: int) -> _Image:
+    call = group.calls()[number][0]
+    return images[group.program.tensors[call.operands[-1]].location.index]
+
+
+def _paced(group: Group, images: dict[int, _Image], band: int) -> bool:
+    """Give each image its step and paths, from the last call back to the first."""
+    calls = group.calls()
+    for number in reversed(range(len(calls))):
+        image = _output(group, images, number)
+        if not image.readers:
+            if number != len(calls) - 1:
+                return False
+            image.step, image.made, image.base = band, 0, 0
+        elif not _read_by(group, images, image):
+            return False
+        if image.step % calls[number][1].tile or image.made % calls[number][1].tile:
+            return False
+    return True
+
+
+def _read_by(group: Group, images: dict[int, _Image], image: _Image) -> bool:
+    """Path of an image: as far as each of its readers looks, from where the first one begins."""
+    steps: set[int] = set()
+    ends: list[int] = []
+    begins: list[int] = []
+    for number, by_window in image.readers:
+        rule, out = group.rules[number], _output(group, images, number)
+        if not by_window:
+            steps.add(out.step)
+            ends.append(out.made)
+            begins.append(out.made)
+            continue
+        window = rule.window
+        if out.step * window.stride % window.up:
+            return False
+        steps.add(out.step * window.stride // window.up)
+        last = out.made + out.step - 1
+        end = last * window.stride // window.up - window.pad + window.reach
+        ends.append(end - out.step * window.stride // window.up)
+        begins.append(out.made * window.stride // window.up - window.pad)
+    if len(steps) != 1:
+        return False
+    image.step = steps.pop()
+    image.base = min(begins)
+    image.made = max(*ends, image.base)
+    return True
+
+
+def _begun(group: Group, images: dict[int, _Image]) -> int:
+    """Number the iterations from the first that computes a row; return how many there are."""
+    outputs = [_output(group, images, number) for number in range(len(group.rules))]
+    # In iteration t rows up to step * (t + 1) + made are there.
+    first = min(-((i.made + i.step - 1) // i.step) for i in outputs)
+    for image in outputs:
+        image.made += image.step * first
+        image.base += image.step * first
+    needed = [i for i in outputs if i.is_whole]
+    return max(ceildiv(i.height - i.made, i.step) for i in needed)
+
+
+class _Writer:
+    """Writes the program with the loop in place of the group."""
+
+    def __init__(self, group: Group, images: Mapping[int, _Image], count: int) -> None:
+        self.group, self.images, self.count = group, images, count
+        self.tensors = list(group.program.tensors)
+        self.weights = list(group.program.weights)
+        self.storages = 1 + max(
+            (t.location.index for t in self.tensors if t.location.space == "arena"), default=-1
+        )
+        self._shrink()
+
+    def program(self) -> Program:
+        program, group = self.group.program, self.group
+        name = program.calls[group.last - 1].name
+        counter = self._tensor("rows.counter", "i64", (), Location("arena", self.storages))
+        steps: list[Step] = [
+            Copy(counter, self._number(0), name=name),
+            Loop(counter, self._number(self.count), name=name),
+        ]
+        for number, (call, rule) in enumerate(group.calls()):
+            image = _output(group, self.images, number)
+            if image.stays:
+                steps.append(
+                    Slide(
+                        call.operands[-1],
+                        image.row_bytes,
+                        image.base_path(),
+                        image.made_path(),
+                        call.name,
+                    )
+                )
+            steps.append(self._banded(call, rule, image))
+        steps.append(End(name))
+        calls = (*program.calls[: group.first], *steps, *program.calls[group.last :])
+        return replace(
+            program,
+            calls=calls,
+            tensors=tuple(self.tensors),
+            weights=tuple(self.weights),
+        )
+
+    def _banded(self, call: Call, rule: RowRule, image: _Image) -> Call:
+        at = {k: self.tensors[t].location for k, t in enumerate(call.operands)}
+        last = len(call.reads)
+        operands = tuple(
+            BandOperand(
+                k,
+                self._row_bytes(call.operands[k], k in rule.windowed, rule),
+                self._base(at[k]),
+                k in rule.windowed,
+            )
+            for k in (*rule.windowed, *rule.alike, last)
+        )
+        rows = Rows(
+            image.made_path(),
+            rule.window,
+            rule.units,
+            rule.tile,
+            rule.block,
+            rule.columns,
+            operands,
+            rule.patches,
+        )
+        self._shrink_workspace(call, rule, image)
+        return replace(call, rows=rows, overlap=None)
+
+    def _shrink_workspace(self, call: Call, rule: RowRule, image: _Image) -> None:
+        """Give the call's workspace the bytes that a band needs."""
+        if call.workspace is None or rule.workspace is None:
+            return
+        most = min(image.step, image.height)
+        window = rule.window
+        read = min((most - 1) * window.stride // window.up + window.reach, window.height)
+        tensor = self.tensors[call.workspace]
+        size = max(rule.workspace(rows, read) for rows in range(1, most + 1))
+        if size < cast(int, tensor.nbytes):
+            self.tensors[call.workspace] = replace(tensor, shape=(size,))
+
+    def _row_bytes(self, tensor: int, windowed: bool, rule: RowRule) -> int:
+        found = self.group.program.tensors[tensor]
+        height = rule.window.height if windowed else rule.height
+        return cast(int, found.nbytes) // height
+
+    def _base(self, at: Location) -> Path:
+        image = self.images.get(at.index) if at.space == "arena" else None
+        return Path(0, 0, 0) if image is None else image.base_path()
+
+    def _shrink(self) -> None:
+        """Give every tensor of a line buffer the buffer's rows."""
+        buffers = {s: i for s, i in self.images.items() if not i.is_whole}
+        for number, tensor in enumerate(self.tensors):
+            if tensor.location.space == "arena" and tensor.location.index in buffers:
+                image = buffers[tensor.location.index]
+                elements = image.row_bytes // dtypes.nbytes(tensor.dtype, 1)
+                shape = (image.rows, elements)
+                self.tensors[number] = replace(tensor, shape=shape)
+
+    def _tensor(self, name: str, dtype: str, shape: tuple[int, ...], at: Location) -> int:
+        self.tensors.append(Tensor(name, dtype, shape, at))
+        return len(self.tensors) - 1
+
+    def _number(self, value: int) -> int:
+        """A constant tensor with this number."""
+        data: Bytes = np.array(value, np.int64).tobytes()
+        same = (k for k, w in enumerate(self.weights) if w.data == data)
+        index = next(same, len(self.weights))
+        if index == len(self.weights):
+            self.weights.append(Weight(f"rows.{value}", data))
+        return self._tensor(f"rows.{value}", "i64", (), Location("weight", index))

@@ -1,0 +1,287 @@
+"""Which rows of its inputs a call needs for rows of its output, and how it computes only those.
+
+A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
+cannot be done by bands of rows: it reads all of its input before it gives a row, or has several
+images.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import cast
+
+from tvm_megcc.codegen_c.sources import kernel_operator
+from tvm_megcc.core.program import Call, Kernel, Patch, Program, Window
+from tvm_megcc.kernels import header, registry
+from tvm_megcc.kernels.contract import codes, contract
+from tvm_megcc.kernels.expression import Expression, Fact
+from tvm_megcc.kernels.kernel_file import KernelFile
+
+#: Work of kernels that do blocks of pixels or rows at a time.
+_BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
+
+#: Macro of kernels that compute tiles of so many rows and columns.
+_TILE = "MEGCC_WINOGRAD_M"
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """How one call is done by bands.
+
+    Attributes
+    ----------
+    window : Window
+        Input rows of an output row; one for one where the call is element by element.
+    height : int
+        Rows of the output.
+    windowed : tuple of int
+        Positions of the operands whose rows are the window's.
+    alike : tuple of int
+        Positions of inputs whose rows are the output's.
+    units, tile, block, columns, patches
+        As in `tvm_megcc.core.program.Rows`; a band is a multiple of `tile`.
+    workspace : callable
+        Rows of output and of input of a band -> bytes of workspace.
+    """
+
+    window: Window
+    height: int
+    windowed: tuple[int, ...]
+    alike: tuple[int, ...]
+    units: int
+    tile: int = 1
+    block: int = 0
+    columns: int = 1
+    patches: tuple[Patch, ...] = ()
+    workspace: Callable[[int, int], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A call with what its kernel's header says."""
+
+    program: Program
+    call: Call
+    op: str
+    kernel: KernelFile
+    facts: Mapping[str, int]  # attributes, and codes that the kernel's macros say
+    height: int | None  # of an operand's image, where another call said it
+
+    @property
+    def output(self) -> int:
+        """Position of the result."""
+        return len(self.call.reads)
+
+    @property
+    def work(self) -> str:
+        return self.kernel.formulas["work"].text
+
+    def elements(self, operand: int) -> int:
+        tensor = self.program.tensors[self.call.operands[operand]]
+        return prod(cast(Sequence[int], tensor.shape))
+
+    def moves(self, operand: int) -> bool:
+        """Whether the operand is computed or given, and not a constant."""
+        tensor = self.program.tensors[self.call.operands[operand]]
+        return tensor.location.space != "weight"
+
+    def alike(self, first: int) -> tuple[int, ...]:
+        """Inputs from `first` on that have the result's elements."""
+        size = self.elements(self.output)
+        places = range(first, self.output)
+        return tuple(k for k in places if self.moves(k) and self.elements(k) == size)
+
+    def patches(self, **rows: str) -> tuple[Patch, ...]:
+        names = contract(self.op).attributes
+        return tuple(Patch(names.index(name), what) for name, what in rows.items())
+
+
+def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
+    """How `call` is done by bands, None where it cannot be.
+
+    `height` is the number of rows of an operand that has the result's elements, where it is known.
+    """
+    kernel = program.kernels[call.kernel]
+    if not kernel.template or kernel.extern or call.n_outputs != 1:
+        return None
+    op = kernel_operator(kernel.template)
+    names = contract(op).attributes
+    if op not in _RULES or len(names) != len(call.attrs):
+        return None
+    if not all(isinstance(size, int) for size in (*call.attrs, call.work)):
+        return None
+    found = _file(op, kernel)
+    attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
+    return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, height))
+
+
+@lru_cache(maxsize=256)
+def _file(op: str, kernel: Kernel) -> KernelFile:
+    """The kernel's header, with the settings that the instance has."""
+    found = next(k for k in registry.kernels_of(op) if k.stem == kernel.template)
+    tuned = {macro for macro, _ in found.tune}
+    settings = tuple((macro, int(value)) for macro, value in kernel.defines if macro in tuned)
+    return header.parse(found.path, found.stem, settings) if settings else found
+
+
+def _said(found: KernelFile, kernel: Kernel) -> dict[str, int]:
+    """Facts that the instance's macros are."""
+    names = {macro: value.text for macro, value in found.params}
+    rows = ((names.get(macro, ""), value) for macro, value in kernel.defines)
+    return {name: int(value) for name, value in rows if name.isidentifier() and value.isdigit()}
+
+
+def _windows(seen: _Seen) -> RowRule | None:
+    """Convolutions and pooling."""
+    a = seen.facts
+    reach = (a["kh"] - 1) * a["dh"] + 1
+    if a["n"] != 1 or min(a["pt"], a["pb"]) < 0 or max(a["pt"], a["pb"]) >= reach:
+        return None
+    window = Window(a["sh"], 1, reach, a["pt"], a["h"])
+    if seen.work == "n * oh":
+        planes = seen.op == "conv2d_planes"  # a row of the image is not together there
+        return RowRule(window, a["oh"], () if planes else (0,), seen.alike(2), 1)
+    patches = seen.patches(h="in", oh="out", pt="above", pb="below")
+    return _blocks(seen, "oh", RowRule(window, a["oh"], (0,), seen.alike(2), 1, patches=patches))
+
+
+def _product(seen: _Seen) -> RowRule | None:
+    """Products whose rows are pixels."""
+    a, height = seen.facts, seen.height
+    if height is None or a["b"] != 1 or a["m"] % height or seen.moves(1):
+        return None
+    rule = RowRule(Window(1, 1, 1, 0, height), height, (0,), seen.alike(2), a["m"] // height)
+    if seen.work == "b * m":
+        return rule
+    names = contract(seen.op).attributes
+    patch = Patch(names.index("m"), "out", rule.units)
+    rule = RowRule(rule.window, height, (0,), rule.alike, 1, patches=(patch,))
+    return _blocks(seen, "m", rule, a["m"] // height)
+
+
+def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule | None:
+    """`rule` of a kernel that does blocks of its image; `factor`: its `extent` of a row."""
+    formula = seen.kernel.formulas["work"]
+    match = _BLOCKS.fullmatch(formula.text)
+    if match is None:
+        return None
+    tile = formula.constants.get(_TILE, 1)
+    parts = [Expression(text, formula.constants, formula.lets) for text in match.groups()]
+    inner, block, columns = parts
+
+    def value(part: Expression, rows: int) -> int:
+        return cast(int, part({**cast(Mapping[str, Fact], seen.facts), extent: rows * factor}))
+
+    found = RowRule(
+        rule.window,
+        rule.height,
+        rule.windowed,
+        rule.alike,
+        value(inner, tile),
+        tile,
+        value(block, 1),
+        value(columns, 1),
+        rule.patches,
+        _workspace(seen, extent, factor),
+    )
+    for rows in (1, 2, 3, 5, 8, rule.height):  # the work is what BAND computes
+        tiles = -(-rows // tile)
+        computed = -(-tiles * found.units // found.block) * found.columns
+        if computed != value(formula, rows):
+            return None
+    return found
+
+
+def _workspace(seen: _Seen, extent: str, factor: int) -> Callable[[int, int], int] | None:
+    formula = seen.kernel.formulas["workspace"]
+    types = _types(seen)
+    if not formula.names <= {*seen.facts, *types}:
+        return None
+
+    def size(rows: int, read: int) -> int:
+        facts: dict[str, Fact] = {**seen.facts, **types, extent: rows * factor}
+        if "h" in seen.facts:
+            facts["h"] = read
+        return int(cast(int, formula(facts)))
+
+    return size
+
+
+def _types(seen: _Seen) -> dict[str, str]:
+    """Type variables of the operands that every call has, as far as those say them."""
+    operator = contract(seen.op)
+    fixed = [o for o in operator.inputs if o.there.text == "1"]
+    tensors = [seen.program.tensors[t] for t in seen.call.reads]
+    pairs = [*zip(fixed, tensors, strict=False)]
+    pairs.append((operator.outputs[0], seen.program.tensors[seen.call.operands[-1]]))
+    return {o.dtype: tensor.dtype for o, tensor in pairs if not o.is_fixed}
+
+
+def _elements(seen: _Seen) -> RowRule | None:
+    """Element by element; an operand of fewer elements is whole."""
+    size, height = seen.elements(seen.output), seen.height
+    if height is None or seen.call.work != size or size % height:
+        return None
+    windowed = seen.alike(0)
+    if not windowed:
+        return None
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), size // height)
+
+
+def _concat(seen: _Seen) -> RowRule | None:
+    """Side by side along the channels."""
+    height, outer = seen.height, seen.facts["outer"]
+    if height is None or outer % height or outer == 1:
+        return None
+    windowed = tuple(k for k in range(seen.output) if seen.moves(k))
+    units = outer * seen.facts["count"] // height
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
+
+
+def _resized(seen: _Seen) -> RowRule | None:
+    """Images enlarged by whole factors."""
+    a = seen.facts
+    if a["n"] != 1 or a.get("nchw", 1) or a["oh"] % a["h"]:
+        return None
+    up = a["oh"] // a["h"]
+    names = codes("resize2d")
+    near = seen.kernel.path.stem == "resize2d_nearest"
+    scale = a["scale_h"]
+    if up == 1 or scale not in (0, _bits(up)) or a["coord"] == names["ALIGN_CORNERS"]:
+        return None
+    # Not every rounding takes the pixel that covers the place: one more on each side is enough.
+    window = Window(1, up, 3, 1, a["h"])
+    halves = a["coord"] in (names["HALF_PIXEL"], names["PYTORCH_HALF_PIXEL"])
+    if near and (halves or a["round"] == names["FLOOR"]):
+        window = Window(1, up, 1, 0, a["h"])
+    return RowRule(window, a["oh"], (0,), (), 1)
+
+
+def _bits(value: float) -> int:
+    import struct
+
+    return cast(int, struct.unpack("<i", struct.pack("<f", value))[0])
+
+
+_RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
+    "conv2d": _windows,
+    "conv2d_planes": _windows,
+    "qconv2d": _windows,
+    "pool2d": _windows,
+    "qpool2d": _windows,
+    "matmul": _product,
+    "qmatmul": _product,
+    "unary": _elements,
+    "binary": _elements,
+    "qbinary": _elements,
+    "lut": _elements,
+    "cast": _elements,
+    "quantize": _elements,
+    "dequantize": _elements,
+    "concat": _concat,
+    "resize2d": _resized,
+}
