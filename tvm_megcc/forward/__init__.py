@@ -55,6 +55,6 @@ def forward(
         program = run_in_place(elide_copies(concat_in_place(program, io)))
         return overlap_windows(program, io, threads)
 
-    program = streamed(program, stream, lambda trial: Storages(placed(trial)).pressure(io))
+    program = streamed(program, stream, placed, lambda trial: Storages(trial).pressure(io))
     program = give_workspaces(placed(program), threads)
     return caller_ports(program) if io == "caller" else program

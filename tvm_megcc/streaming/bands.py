@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
+from fractions import Fraction
+from math import lcm, prod
 from typing import cast
 
 import numpy as np
@@ -37,7 +38,7 @@ from tvm_megcc.core.program import (
     operands_of,
 )
 from tvm_megcc.dims import ceildiv
-from tvm_megcc.streaming.rules import RowRule, rule_of
+from tvm_megcc.streaming.rules import RowRule, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class _Image:
         return Path(self.step, self.made, self.height)
 
 
-def group_of(program: Program, first: int, last: int) -> Group | None:
+def group_of(program: Program, first: int, last: int, rules: Rules) -> Group | None:
     """The run of calls as a group, None where one of them cannot be done by bands."""
     steps = program.calls[first:last]
     if not all(isinstance(step, Call) and step.rows is None for step in steps):
@@ -95,16 +96,16 @@ def group_of(program: Program, first: int, last: int) -> Group | None:
     calls = cast(Sequence[Call], steps)
     heights: dict[int, int] = {}
     for call in calls:  # images whose rows an operator says itself
-        rule = rule_of(program, call, None)
+        rule = rules.of(program, call, None)
         if rule is not None and not _agree(program, call, rule, heights):
             return None
-    rules: list[RowRule] = []
+    found: list[RowRule] = []
     for call in calls:
-        rule = rule_of(program, call, _rows_of(program, call, heights))
+        rule = rules.of(program, call, _rows_of(program, call, heights))
         if rule is None or not _agree(program, call, rule, heights):
             return None
-        rules.append(rule)
-    return Group(program, first, last, tuple(rules))
+        found.append(rule)
+    return Group(program, first, last, tuple(found))
 
 
 def _rows_of(program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
@@ -144,15 +145,18 @@ def _agrees(program: Program, tensor: int, height: int, heights: dict[int, int])
 def streamed(group: Group, band: int) -> Program | None:
     """The program with the group as a loop of `band` rows of its last result an iteration.
 
-    None where the calls do not move on alike, or the loop would have one iteration.
+    A band is enlarged to a multiple of what tiles of kernels and factors of resizing ask for. None
+    where the calls do not move on alike, or the loop would have one iteration.
     """
     images = _images(group)
-    if images is None or not _paced(group, images, band):
+    if images is None:
         return None
+    pace = _pace(group, images)
+    if pace is None or not _is_simple(group.program, images):
+        return None
+    _set_paths(group, images, ceildiv(band, pace) * pace)
     count = _begun(group, images)
-    if count < 2 or not _is_simple(group.program, images):
-        return None
-    return _Writer(group, images, count).program()
+    return None if count < 2 else _Writer(group, images, count).program()
 
 
 def _is_simple(program: Program, images: Mapping[int, _Image]) -> bool:
@@ -211,48 +215,59 @@ def _output(group: Group, images: Mapping[int, _Image], number: int) -> _Image:
     return images[group.program.tensors[call.operands[-1]].location.index]
 
 
-def _paced(group: Group, images: dict[int, _Image], band: int) -> bool:
-    """Give each image its step and paths, from the last call back to the first."""
+def _pace(group: Group, images: Mapping[int, _Image]) -> int | None:
+    """Rows of the last result of which a band is a multiple; None where paces do not meet."""
     calls = group.calls()
+    ratios: dict[int, Fraction] = {}
+    pace = 1
     for number in reversed(range(len(calls))):
         image = _output(group, images, number)
-        if not image.readers:
-            if number != len(calls) - 1:
-                return False
-            image.step, image.made, image.base = band, 0, 0
-        elif not _read_by(group, images, image):
-            return False
-        if image.step % calls[number][1].tile or image.made % calls[number][1].tile:
-            return False
-    return True
+        if not image.readers and number != len(calls) - 1:
+            return None
+        steps = {ratios[n] * _ratio(group.rules[n], windowed) for n, windowed in image.readers}
+        ratio = steps.pop() if steps else Fraction(1)
+        if steps:
+            return None
+        ratios[number] = ratio
+        pace = lcm(pace, (ratio / group.rules[number].tile).denominator)
+    return pace
 
 
-def _read_by(group: Group, images: dict[int, _Image], image: _Image) -> bool:
+def _ratio(rule: RowRule, windowed: bool) -> Fraction:
+    """Rows of an operand for a row of the result."""
+    return Fraction(rule.window.stride, rule.window.up) if windowed else Fraction(1)
+
+
+def _set_paths(group: Group, images: dict[int, _Image], band: int) -> None:
+    """Give each image its step and paths, from the last call back to the first."""
+    for number in reversed(range(len(group.rules))):
+        image, tile = _output(group, images, number), group.rules[number].tile
+        if image.readers:
+            _follow_readers(group, images, image)
+        else:
+            image.step = band
+        image.made = ceildiv(image.made, tile) * tile
+
+
+def _follow_readers(group: Group, images: dict[int, _Image], image: _Image) -> None:
     """Path of an image: as far as each of its readers looks, from where the first one begins."""
-    steps: set[int] = set()
     ends: list[int] = []
     begins: list[int] = []
-    for number, by_window in image.readers:
+    for number, windowed in image.readers:
         rule, out = group.rules[number], _output(group, images, number)
-        if not by_window:
-            steps.add(out.step)
+        if not windowed:
+            image.step = out.step
             ends.append(out.made)
             begins.append(out.made)
             continue
         window = rule.window
-        if out.step * window.stride % window.up:
-            return False
-        steps.add(out.step * window.stride // window.up)
+        image.step = out.step * window.stride // window.up
         last = out.made + out.step - 1
         end = last * window.stride // window.up - window.pad + window.reach
-        ends.append(end - out.step * window.stride // window.up)
+        ends.append(end - image.step)
         begins.append(out.made * window.stride // window.up - window.pad)
-    if len(steps) != 1:
-        return False
-    image.step = steps.pop()
     image.base = min(begins)
     image.made = max(*ends, image.base)
-    return True
 
 
 def _begun(group: Group, images: dict[int, _Image]) -> int:

@@ -1,27 +1,35 @@
 """Where groups begin and end, and how many rows a band has.
 
-The calls around the peak of live bytes are tried as a group, then those around the peak that is left,
-until no group lowers it.
+Runs of calls around the peak of live bytes are tried as groups, then runs around the peak that is
+left, until none lowers it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from heapq import nsmallest
 
 from tvm_megcc.core.program import Call, Program
-from tvm_megcc.streaming.bands import group_of, streamed
+from tvm_megcc.streaming.bands import Group, group_of, streamed
+from tvm_megcc.streaming.rules import Rules
 
-#: ``auto``: the least arena; a number: so many rows a band.
+#: ``auto``: the least arena; ``off``; a number: so many rows a band.
 Stream = str | int
 
 #: Rows of a band that are tried, of the group's last result.
 BANDS = (1, 2, 4, 8)
 
-#: Forwarding of a program, and the bytes that are live during each of its calls.
+#: Groups that are tried with all forwarding, of those whose largest step is least without.
+TRIALS = 12
+
+#: Bytes that are live during each step of a program.
 Pressure = Callable[[Program], list[int]]
 
+#: A program after all forwarding.
+Forward = Callable[[Program], Program]
 
-def stream(program: Program, how: Stream, pressure: Pressure) -> Program:
+
+def stream(program: Program, how: Stream, forwarded: Forward, pressure: Pressure) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
     Parameters
@@ -29,49 +37,75 @@ def stream(program: Program, how: Stream, pressure: Pressure) -> Program:
     program : Program
         Without addresses, each value in a storage of its own.
     how : {"off", "auto"} or int
+    forwarded : callable
+        The program as it will be planned.
     pressure : callable
-        Takes a program, gives the bytes that are live during each step.
+        Bytes that are live during each step.
     """
     if how == "off" or program.symbols:
         return program
-    bands = BANDS if how == "auto" else (how,)
-    while True:
-        better = _better(program, bands, pressure)
-        if better is None:
-            return program
+    bands = BANDS if how == "auto" else (int(how),)
+    search = _Search(bands, forwarded, pressure, Rules())
+    while (better := search.better(program)) is not None:
         program = better
+    return program
 
 
-def _better(program: Program, bands: tuple[int, ...], pressure: Pressure) -> Program | None:
-    """The program with one more group, of all that lower the peak that which does so most."""
-    live = pressure(program)
-    worst = max(live, default=0)
-    found, least = None, (worst, 0)
-    for first, last in _runs(program, live.index(worst)):
-        group = group_of(program, first, last)
-        if group is None:
-            continue
-        for band in bands:
-            trial = streamed(group, band)
-            if trial is None:
-                continue
-            peak = max(pressure(trial), default=0)
-            if (peak, -band) < least:
-                found, least = trial, (peak, -band)
-    return found
+class _Search:
+    """Groups of one program, tried one after the other."""
+
+    def __init__(
+        self, bands: Sequence[int], forwarded: Forward, pressure: Pressure, rules: Rules
+    ) -> None:
+        self.bands, self.rules = bands, rules
+        self.forwarded, self.pressure = forwarded, pressure
+
+    def better(self, program: Program) -> Program | None:
+        """The program with one more group, of all that lower the peak that which does so most."""
+        planned = self.forwarded(program)
+        live = self.pressure(planned)
+        worst = max(live, default=0)
+        found, least = None, (worst, 0)
+        peak = _same_call(planned, live.index(worst), program) if live else None
+        for group in [] if peak is None else self._promising(program, peak):
+            for band in self.bands:
+                trial = streamed(group, band)
+                if trial is not None:
+                    measure = max(self.pressure(self.forwarded(trial))), -band
+                    if measure < least:
+                        found, least = trial, measure
+        return found
+
+    def _promising(self, program: Program, peak: int) -> list[Group]:
+        """Groups around a step, those whose largest step is least first."""
+        found: list[tuple[int, int, Group]] = []
+        for first, last in self._runs(program, peak):
+            group = group_of(program, first, last, self.rules)
+            trial = None if group is None else streamed(group, self.bands[0])
+            if group is not None and trial is not None:
+                found.append((max(self.pressure(trial)), len(found), group))
+        return [group for _, _, group in nsmallest(TRIALS, found)]
+
+    def _runs(self, program: Program, peak: int) -> Iterator[tuple[int, int]]:
+        """Runs of at least two calls around a step that can be done by bands."""
+        first = last = peak
+        while first > 0 and self._can(program, first - 1):
+            first -= 1
+        while last < len(program.calls) and self._can(program, last):
+            last += 1
+        for begin in range(first, peak + 1):
+            for end in range(max(peak + 1, begin + 2), last + 1):
+                yield begin, end
+
+    def _can(self, program: Program, step: int) -> bool:
+        call = program.calls[step]
+        return isinstance(call, Call) and group_of(program, step, step + 1, self.rules) is not None
 
 
-def _runs(program: Program, peak: int) -> Iterator[tuple[int, int]]:
-    """Runs of at least two calls around a step that can be done by bands."""
-    first = last = peak
-    while first > 0 and _can(program, first - 1):
-        first -= 1
-    while last < len(program.calls) and _can(program, last):
-        last += 1
-    for begin in range(first, peak + 1):
-        for end in range(max(peak + 1, begin + 2), last + 1):
-            yield begin, end
-
-
-def _can(program: Program, step: int) -> bool:
-    return isinstance(program.calls[step], Call) and group_of(program, step, step + 1) is not None
+def _same_call(program: Program, step: int, other: Program) -> int | None:
+    """The step of another stage of the program that makes the same tensors; None where there is none."""
+    call = program.calls[step]
+    if not isinstance(call, Call):
+        return None
+    places = (n for n, c in enumerate(other.calls) if isinstance(c, Call) and c.writes == call.writes)
+    return next(places, None)

@@ -100,6 +100,20 @@ class _Seen:
         return tuple(Patch(names.index(name), what) for name, what in rows.items())
 
 
+class Rules:
+    """The rules of a program's calls, each found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int | None], tuple[Call, RowRule | None]] = {}
+
+    def of(self, program: Program, call: Call, height: int | None) -> RowRule | None:
+        """As `rule_of`; `program` may have other steps than when the call was seen first."""
+        key = id(call), height
+        if key not in self._known:
+            self._known[key] = call, rule_of(program, call, height)
+        return self._known[key][1]
+
+
 def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     """How `call` is done by bands, None where it cannot be.
 
@@ -261,6 +275,43 @@ def _resized(seen: _Seen) -> RowRule | None:
     return RowRule(window, a["oh"], (0,), (), 1)
 
 
+def _moved(seen: _Seen) -> RowRule | None:
+    """Slices and padding that leave the rows as they are."""
+    height = seen.height
+    size = seen.elements(seen.output)
+    if height is None or size % height or not seen.moves(0):
+        return None
+    dims = [seen.facts[f"d{k}"] for k in range(8)]
+    axis = next((k for k in range(8) if dims[k] != 1), 8)
+    if axis == 8 or dims[axis] != height or not _keeps(seen, axis):
+        return None
+    return RowRule(Window(1, 1, 1, 0, height), height, (0,), (), size // height)
+
+
+def _transposed(seen: _Seen) -> RowRule | None:
+    """Rows of a permuted tensor, which is read whole unless its rows stay rows."""
+    dims = [seen.facts[f"d{k}"] for k in range(8)]
+    axes = [seen.facts[f"p{k}"] for k in range(8)]
+    axis = next((k for k in range(8) if dims[axes[k]] != 1), 8)
+    if axis == 8 or seen.call.work != seen.elements(seen.output):
+        return None
+    height = dims[axes[axis]]
+    stays = prod(dims[: axes[axis]]) == 1
+    windowed = (0,) if stays and seen.moves(0) else ()
+    units = seen.elements(seen.output) // height
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
+
+
+def _keeps(seen: _Seen, axis: int) -> bool:
+    """Whether a slice or padding changes neither this axis nor one before it."""
+    a = seen.facts
+    if seen.op == "pad":
+        return not any(a[f"{side}{k}"] for side in "az" for k in range(axis + 1))
+    return all(
+        (a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis + 1)
+    )
+
+
 def _bits(value: float) -> int:
     import struct
 
@@ -283,5 +334,8 @@ _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
     "quantize": _elements,
     "dequantize": _elements,
     "concat": _concat,
+    "pad": _moved,
+    "slice": _moved,
+    "transpose": _transposed,
     "resize2d": _resized,
 }
