@@ -38,6 +38,7 @@ DOORS: dict[str, set[str]] = {
     "tvm_memory": {"memory", "relax_tools"},
     "lower": {"errors", "dims", "core", "relax_tools"},
     "forward": {"errors", "dims", "core"},
+    "streaming": {"errors", "dims", "core", "kernels", "codegen_c"},
     "runtime": set(),
     "codegen_c": {"errors", "runtime"},
     "codegen_c.emit": {"errors", "dims", "core", "codegen_c"},
@@ -62,7 +63,7 @@ INNER = ("codegen_c.emit", "codegen_c.tir")
 FREE_OF = {
     "tvm": {
         "errors", "dims", "core", "memory", "codegen_c", "codegen_c.emit", "runtime", "zoo",
-        "kernels", "forward",
+        "kernels", "forward", "streaming",
     },
     "onnx": DOORS.keys() - {"ops", "frontend", "importers", "zoo"},
 }  # fmt: skip

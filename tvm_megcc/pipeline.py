@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import tvm
@@ -37,7 +38,7 @@ from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
-from tvm_megcc.streaming import Stream
+from tvm_megcc.streaming import Stream, streamed
 
 if TYPE_CHECKING:
     from tvm_megcc.frontend import ImportedModel
@@ -399,7 +400,8 @@ class _Compiler:
     def _placed(self, lowered: Program, stream: Stream, suffix: str) -> Program:
         options = self.shared.options
         memory_options = options.memory
-        program = forward(lowered, options.io, memory_options.threads, stream)
+        change = partial(streamed, stream)
+        program = forward(lowered, options.io, memory_options.threads, change)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(
             program,

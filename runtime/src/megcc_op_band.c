@@ -32,8 +32,8 @@ enum { BAND_WORDS = 5, PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 <<
 enum { OUT, IN, ABOVE, BELOW, KINDS };
 
 // Rows of the windows of output rows [lo, hi), padding included.
-static int64_t first_row(const uint32_t *code, int64_t row) {
-  const int64_t up = (int32_t)code[UP], at = row * (int32_t)code[STRIDE];
+static int32_t first_row(const uint32_t *code, int32_t row) {
+  const int32_t up = (int32_t)code[UP], at = row * (int32_t)code[STRIDE];
   return (at < 0 ? -((up - 1 - at) / up) : at / up) - (int32_t)code[PAD];
 }
 
@@ -51,14 +51,14 @@ static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t
   const uint32_t number = band[0] & 0xFFFF;
   const megcc_path_t out = megcc_path_of(code + OUTPUT), base = megcc_path_of(band + 2);
   megcc_tensor_t t;
-  int64_t last, rows;
+  int32_t last, rows;
   if (number >= code[MEGCC_C_OPERANDS] || band[0] >> 17 != 0 || band[1] == 0) return 0;
   if (!megcc_find_tensor(m, code[OPERANDS + number], &t) || !megcc_is_path(&base)) return 0;
   rows = base.height;
   if (base.step != 0 || base.first > 0) {
     // Both move on alike; being cut to the image brings them no further apart.
-    const int64_t step = (int64_t)out.step * (int32_t)code[STRIDE];
-    int64_t first = out.first, moves = out.step;
+    const int32_t step = out.step * (int32_t)code[STRIDE];
+    int32_t first = out.first, moves = out.step;
     last = first + out.step;
     if (band[0] >> 16 != 0) {
       if (step % (int32_t)code[UP] != 0) return 0;
@@ -72,6 +72,17 @@ static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t
   return rows <= 0 || (uint64_t)rows <= t.bytes / band[1];
 }
 
+// Whether the work of all rows is a number that a kernel counts to.
+static int is_countable(const uint32_t *code, int32_t height) {
+  uint64_t work = (uint64_t)height * code[MEGCC_C_WORK];
+  if (code[BLOCK] != 0) {
+    const uint64_t tiles = ((uint64_t)height + code[TILE] - 1) / code[TILE];
+    work = tiles * code[MEGCC_C_WORK] + code[BLOCK] - 1;
+    if (work <= UINT32_MAX) work = work / code[BLOCK] * code[COLUMNS];
+  }
+  return work <= INT32_MAX;
+}
+
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   const megcc_status_t status = megcc_check_call(m, code, words, OPERANDS);
   const megcc_path_t out = megcc_path_of(code + OUTPUT);
@@ -83,13 +94,15 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
     if (code[k] == 0 || code[k] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   }
   if (code[TILE] == 0 || code[TILE] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
+  if (!is_countable(code, out.height)) return MEGCC_ERR_CORRUPT;
   if (code[PAD] > MOST_STRIDE || code[ROWS] > 1 << 20) return MEGCC_ERR_CORRUPT;
   left = words - OPERANDS - code[MEGCC_C_OPERANDS];
   if (code[BANDS] > left / BAND_WORDS) return MEGCC_ERR_CORRUPT;
   left -= code[BANDS] * BAND_WORDS;
   if (code[PATCHES] > left / PATCH_WORDS) return MEGCC_ERR_CORRUPT;
   attributes = left - code[PATCHES] * PATCH_WORDS;
-  if (code[BLOCK] == 0 ? code[PATCHES] != 0 : attributes > MOST_ATTRIBUTES) return MEGCC_ERR_CORRUPT;
+  if (code[BLOCK] == 0 ? code[PATCHES] != 0 : attributes > MOST_ATTRIBUTES)
+    return MEGCC_ERR_CORRUPT;
   for (band = bands_of(code), k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
     if (!has_rows(m, code, band)) return MEGCC_ERR_CORRUPT;
   }
@@ -106,7 +119,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const int32_t *attr = (const int32_t *)attributes_of(code);
   const uint32_t *band = bands_of(code);
   int32_t copy[MOST_ATTRIBUTES], lo, hi, rows[KINDS];
-  int64_t from, to;
+  int32_t from, to;
   uint32_t k;
   if (t < 0) return MEGCC_ERR_DATA;
   lo = megcc_path_at(&out, t);
@@ -118,29 +131,29 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   from = first_row(code, lo);
   to = first_row(code, hi - 1) + (int32_t)code[REACH];
   rows[OUT] = hi - lo;
-  rows[ABOVE] = from < 0 ? (int32_t)-from : 0;
-  rows[BELOW] = to > (int32_t)code[ROWS] ? (int32_t)(to - (int32_t)code[ROWS]) : 0;
-  rows[IN] = (int32_t)(to - from) - rows[ABOVE] - rows[BELOW];
+  rows[ABOVE] = from < 0 ? -from : 0;
+  rows[BELOW] = to > (int32_t)code[ROWS] ? to - (int32_t)code[ROWS] : 0;
+  rows[IN] = to - from - rows[ABOVE] - rows[BELOW];
   megcc_find_operands(c, code, code + OPERANDS);
   for (k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
     const megcc_path_t base = megcc_path_of(band + 2);
-    const int64_t row = is_whole ? 0 : band[0] >> 16 ? from + rows[ABOVE] : lo;
+    const int32_t row = is_whole ? 0 : band[0] >> 16 ? from + rows[ABOVE] : lo;
     void **operand = c->operand + (band[0] & 0xFFFF);
     // As a number: where row 0 would be there may be no object.
-    *operand = (void *)((uintptr_t)*operand + (uintptr_t)((row - megcc_path_at(&base, t)) * (int64_t)band[1]));
+    *operand = (void *)((uintptr_t)*operand + (uintptr_t)(row - megcc_path_at(&base, t)) * band[1]);
   }
   if (is_whole) {
     const int32_t work = (int32_t)code[MEGCC_C_WORK];
     return megcc_call_range(c, code, lo * work, rows[OUT] * work, attr);
   }
-  for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;) copy[k] = attr[k];
+  for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;)
+    copy[k] = attr[k];
   for (k = code[PATCHES]; k-- > 0; band += PATCH_WORDS) {
-    copy[band[0] & 0xFFFF] = rows[band[0] >> 16] * (int32_t)band[1];
+    copy[band[0] & 0xFFFF] = (int32_t)((uint32_t)rows[band[0] >> 16] * band[1]);
   }
   {
-    const int64_t tiles = ((int64_t)rows[OUT] + code[TILE] - 1) / code[TILE];
-    const int64_t units = tiles * code[MEGCC_C_WORK];
-    const int64_t blocks = (units + code[BLOCK] - 1) / code[BLOCK];
+    const uint32_t tiles = ((uint32_t)rows[OUT] + code[TILE] - 1) / code[TILE];
+    const uint32_t blocks = (tiles * code[MEGCC_C_WORK] + code[BLOCK] - 1) / code[BLOCK];
     return megcc_call_range(c, code, 0, (int32_t)(blocks * code[COLUMNS]), copy);
   }
 }

@@ -16,7 +16,7 @@ from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import compile_module
 
 from ..codegen_c.test_bytecode import ENTRY, SECTIONS
-from . import changing, looping
+from . import banded, changing, looping
 from . import programs as p
 
 HOST = toolchain.host_arch()
@@ -54,6 +54,7 @@ PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
     "changing": (changing.write, "changing"),
     "looping": (looping.write, "looping"),
     "checking": (_checking, "checking"),
+    "banded": (banded.write, "banded"),
 }
 
 #: Those whose shapes change.

@@ -33,6 +33,9 @@ CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))
 #: What a word is set to, and the statuses that may answer; None: any but MEGCC_OK.
 Case = tuple[str, dict[int, int], set[int] | None]
 
+#: Word of the first operand, of each instruction that calls a kernel.
+FIRST_OPERAND = {"CALL": 8, "CALL_SIZED": 10, "BAND": 22}
+
 CALL = {"name": 2, "split": 4, "workspace": 5, "outputs": 6, "operands": 7}
 
 
@@ -141,12 +144,12 @@ def instruction_cases(image: Image) -> Iterator[Case]:
         yield f"{name}.opcode = 200", {at: 200 | length << 8}, {STATUS["OPCODE"], CORRUPT}
         if name == "END":
             continue
-        if name in ("CALL", "CALL_SIZED"):
+        if name in FIRST_OPERAND:
             operands = image.words[at + CALL["operands"]]
-            first = at + (8 if name == "CALL" else 10)
+            first = at + FIRST_OPERAND[name]
             yield from case("kernel", image.count("kernels"), NONE, word=1)
             yield from case("name", strings, NONE, word=CALL["name"])
-            work = (1 << 31, NONE) if name == "CALL" else (values, NONE)
+            work = (values, NONE) if name == "CALL_SIZED" else (1 << 31, NONE)
             yield from case("work", *work, word=3)
             yield from case("workspace", tensors, NONE - 1, word=CALL["workspace"])
             yield from case("split", 0, 0x100, word=CALL["split"])
@@ -161,6 +164,18 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             if name == "CALL_SIZED":
                 yield from case("attribute", values + 1, NONE, word=8)
                 yield from case("attributes", values + 1, NONE, word=9)
+            if name == "BAND":
+                for word, value in band_cases(image, at, float_tensor):
+                    yield from case(f"word {word}", value, word=word)
+        if name == "SLIDE":
+            yield from case("counter", tensors, NONE, float_tensor, word=1)
+            yield from case("tensor", tensors, NONE, word=2)
+            if read_only is not None:
+                yield from case("tensor", read_only, word=2)
+            yield from case("row", 0, 1 << 30, NONE, word=3)
+            for word in (4, 5, 6, 7):
+                yield from case("path", 1 << 30, 1 << 31, word=word)
+            yield from case("made", image.words[at + 7] + 1, word=7)
         if name == "COPY":
             yield from case("destination", tensors, NONE, word=1)
             yield from case("source", tensors, NONE, word=2)
@@ -216,6 +231,29 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             yield from case("counter", tensors, NONE - 1, float_tensor, word=1)
             yield from case("target", 0, 1, 1 << 31, (1 << 31) - 1, NONE, word=2)
             yield from case("call", image.words[at + 3] + 1, NONE, word=3)
+
+
+def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, int]]:
+    """Wrong words of a BAND besides those of a CALL."""
+    words = image.words
+    operands, bands, patches = (words[at + k] for k in (CALL["operands"], 20, 21))
+    yield from ((8, value) for value in (image.count("tensors"), NONE, float_tensor))
+    yield from ((word, value) for word in (9, 10, 11) for value in (1 << 30, 1 << 31))
+    yield from ((word, value) for word in (12, 13, 14) for value in (0, 1 << 20, NONE))
+    yield from ((word, value) for word in (15, 16) for value in (1 << 30, NONE))
+    yield from ((17, value) for value in (0, NONE))
+    yield from ((word, value) for word in (20, 21) for value in (1 << 20, NONE))
+    first = FIRST_OPERAND["BAND"] + operands
+    for band in range(first, first + 5 * bands, 5):
+        yield from ((band, value) for value in (operands, 1 << 17, NONE))
+        yield from ((band + 1, value) for value in (0, 1 << 30, NONE))
+        yield from ((band + k, 1 << 30) for k in (2, 3, 4))
+        if words[at + band + 2]:  # a line buffer that begins below what is read, or above
+            yield band + 2, words[at + band + 2] + 1
+            yield band + 3, words[at + band + 3] + 64
+            yield band + 3, words[at + band + 3] - 64 & NONE
+    for patch in range(first + 5 * bands, first + 5 * bands + 2 * patches, 2):
+        yield from ((patch, value) for value in (64, 4 << 16, NONE))
 
 
 def table_cases(image: Image) -> Iterator[Case]:

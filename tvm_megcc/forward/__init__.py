@@ -10,6 +10,8 @@ Example
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tvm_megcc.core.program import Program
 from tvm_megcc.forward.concat import concat_in_place
 from tvm_megcc.forward.copies import elide_copies
@@ -19,8 +21,6 @@ from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
 from tvm_megcc.forward.workers import give_workspaces
-from tvm_megcc.streaming import Stream
-from tvm_megcc.streaming import stream as streamed
 
 __all__ = [
     "caller_ports",
@@ -33,9 +33,12 @@ __all__ = [
     "run_in_place",
 ]
 
+#: A change of the ordered program: see `forward`.
+Change = Callable[[Program, Callable[[Program], Program], Callable[[Program], list[int]]], Program]
+
 
 def forward(
-    program: Program, io: str = "caller", threads: int = 1, stream: Stream = "off"
+    program: Program, io: str = "caller", threads: int = 1, change: Change | None = None
 ) -> Program:
     """All forwarding steps in order.
 
@@ -48,6 +51,10 @@ def forward(
     threads : int
         For how many threads calls have workspaces, at most. With more than one, outputs lie over
         their inputs only where running these calls whole costs next to nothing.
+    change : callable, optional
+        What the ordered program becomes before its storages are shared. It is given the program,
+        and two functions: of a program, what the other steps make of it, and the bytes that are
+        live during each of its calls.
     """
     program = reorder(program, io)
 
@@ -55,6 +62,7 @@ def forward(
         program = run_in_place(elide_copies(concat_in_place(program, io)))
         return overlap_windows(program, io, threads)
 
-    program = streamed(program, stream, placed, lambda trial: Storages(trial).pressure(io))
+    if change is not None:
+        program = change(program, placed, lambda trial: Storages(trial).pressure(io))
     program = give_workspaces(placed(program), threads)
     return caller_ports(program) if io == "caller" else program

@@ -5,9 +5,10 @@ the bit, in which the calls around the peak of live bytes are loops over bands o
 
 Example
 -------
->>> program = stream(lower(mod, ...), "auto", pressure)  # doctest: +SKIP
+>>> change = partial(streamed, "auto")                        # doctest: +SKIP
+>>> program = forward(lower(mod, ...), "caller", 1, change)  # doctest: +SKIP
 """
 
-from tvm_megcc.streaming.choose import Stream, stream
+from tvm_megcc.streaming.choose import Stream, streamed
 
-__all__ = ["Stream", "stream"]
+__all__ = ["Stream", "streamed"]

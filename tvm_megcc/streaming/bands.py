@@ -142,7 +142,7 @@ def _agrees(program: Program, tensor: int, height: int, heights: dict[int, int])
     return heights.setdefault(found.location.index, height) == height
 
 
-def streamed(group: Group, band: int) -> Program | None:
+def looped(group: Group, band: int) -> Program | None:
     """The program with the group as a loop of `band` rows of its last result an iteration.
 
     A band is enlarged to a multiple of what tiles of kernels and factors of resizing ask for. None

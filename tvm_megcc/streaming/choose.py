@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 
 from tvm_megcc.core.program import Call, Program
-from tvm_megcc.streaming.bands import Group, group_of, streamed
+from tvm_megcc.streaming.bands import Group, group_of, looped
 from tvm_megcc.streaming.rules import Rules
 
 #: ``auto``: the least arena; ``off``; a number: so many rows a band.
@@ -29,14 +29,14 @@ Pressure = Callable[[Program], list[int]]
 Forward = Callable[[Program], Program]
 
 
-def stream(program: Program, how: Stream, forwarded: Forward, pressure: Pressure) -> Program:
+def streamed(how: Stream, program: Program, forwarded: Forward, pressure: Pressure) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
     Parameters
     ----------
+    how : {"off", "auto"} or int
     program : Program
         Without addresses, each value in a storage of its own.
-    how : {"off", "auto"} or int
     forwarded : callable
         The program as it will be planned.
     pressure : callable
@@ -69,7 +69,7 @@ class _Search:
         peak = _same_call(planned, live.index(worst), program) if live else None
         for group in [] if peak is None else self._promising(program, peak):
             for band in self.bands:
-                trial = streamed(group, band)
+                trial = looped(group, band)
                 if trial is not None:
                     measure = max(self.pressure(self.forwarded(trial))), -band
                     if measure < least:
@@ -81,7 +81,7 @@ class _Search:
         found: list[tuple[int, int, Group]] = []
         for first, last in self._runs(program, peak):
             group = group_of(program, first, last, self.rules)
-            trial = None if group is None else streamed(group, self.bands[0])
+            trial = None if group is None else looped(group, self.bands[0])
             if group is not None and trial is not None:
                 found.append((max(self.pressure(trial)), len(found), group))
         return [group for _, _, group in nsmallest(TRIALS, found)]

@@ -1,0 +1,131 @@
+"""Random networks over one image, of all the operators that are done by bands of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+class _Drawing:
+    """Nodes and weights so far; a value is its name, channels, height and width."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.weights: list[onnx.TensorProto] = []
+
+    def weight(self, array: np.ndarray) -> str:
+        self.weights.append(numpy_helper.from_array(array, f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
+    def random(self, *shape: int) -> str:
+        scale = np.sqrt(np.prod(shape[1:]))
+        return self.weight((self.rng.standard_normal(shape) / scale).astype(np.float32))
+
+    def add(self, kind: str, *inputs: str, **attributes: object) -> str:
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def one(self, *values: int) -> int:
+        return int(self.rng.choice(values))
+
+
+Image = tuple[str, int, int, int]
+
+
+def _conv(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    k, s, dilation = d.one(1, 3, 3, 5), d.one(1, 1, 2), d.one(1, 1, 2)
+    reach = (k - 1) * dilation + 1
+    if min(h, w) < reach:
+        k = s = dilation = reach = 1
+    made = d.one(4, 8, 12)
+    group = c if d.one(0, 1) and k > 1 else 1
+    made = c if group > 1 else made
+    pads = [int(d.rng.integers(0, min(reach, 3))) for _ in range(4)]
+    attributes: dict[str, object] = {"strides": [s, s], "dilations": [dilation] * 2, "group": group}
+    if d.one(0, 0, 1) and dilation == 1:
+        attributes["auto_pad"] = ("SAME_UPPER", "SAME_LOWER")[d.one(0, 1)]
+        h, w = -(-h // s), -(-w // s)
+    else:
+        attributes["pads"] = pads
+        h, w = ((n + pads[i] + pads[i + 2] - reach) // s + 1 for i, n in enumerate((h, w)))
+    y = d.add("Conv", name, d.random(made, c // group, k, k), d.random(made), **attributes)
+    return y, made, h, w
+
+
+def _pool(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    if min(h, w) < 4:
+        return x
+    k, s = d.one(2, 3), d.one(1, 2)
+    kind = ("MaxPool", "AveragePool")[d.one(0, 1)]
+    y = d.add(kind, name, kernel_shape=[k, k], strides=[s, s], pads=[k // 2, 0, 0, k // 2])
+    h, w = ((n + k // 2 - k) // s + 1 for n in (h, w))
+    return y, c, h, w
+
+
+def _elementwise(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    kind = ("Sigmoid", "HardSwish", "Mul", "Add")[d.one(0, 1, 2, 3)]
+    if kind in ("Mul", "Add"):
+        return d.add(kind, name, d.random(c, 1, 1)), c, h, w
+    return d.add(kind, name), c, h, w
+
+
+def _residual(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    inner = d.add("Conv", name, d.random(c, 1, 3, 3), group=c, pads=[1] * 4)
+    inner = d.add("Conv", d.add("Relu", inner), d.random(c, c, 1, 1))
+    return d.add("Add", name, inner), c, h, w
+
+
+def _side_by_side(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    left = d.add("Conv", name, d.random(4, c, 3, 3), pads=[1] * 4)
+    right = d.add("Conv", name, d.random(8, c, 1, 1))
+    return d.add("Concat", left, right, axis=1), 12, h, w
+
+
+def _resized(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    if h * w > 900:
+        return x
+    mode = ("nearest", "linear")[d.one(0, 1)]
+    kinds = ("asymmetric", "half_pixel")
+    y = d.add(
+        "Resize", name, "", d.weight(np.array([1, 1, 2, 2], np.float32)), mode=mode,
+        coordinate_transformation_mode=kinds[d.one(0, 1)], nearest_mode="floor",
+    )  # fmt: skip
+    return y, c, 2 * h, 2 * w
+
+
+def _padded(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    return d.add("Pad", name, d.weight(np.array([0, 0, 0, 0, 0, 4, 0, 0]))), c + 4, h, w
+
+
+_PARTS = (_conv, _conv, _conv, _pool, _elementwise, _residual, _side_by_side, _resized, _padded)
+
+
+def network(seed: int) -> onnx.ModelProto:
+    """A network from one image to one image, or to its means."""
+    d = _Drawing(seed)
+    h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
+    image: Image = ("x", d.one(1, 3, 4), h, w)
+    shape = [1, *image[1:]]
+    image = _conv(d, image)
+    for _ in range(d.one(3, 5, 8)):
+        image = _PARTS[int(d.rng.integers(len(_PARTS)))](d, image)
+    name, c, h, w = image
+    if d.one(0, 1):
+        name, h, w = d.add("GlobalAveragePool", name), 1, 1
+    graph = helper.make_graph(
+        d.nodes, "image",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, c, h, w])],
+        d.weights,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

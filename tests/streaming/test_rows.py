@@ -1,0 +1,121 @@
+"""Bands of rows, step by step: no row is computed twice, and what is read is where it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from tvm_megcc import frontend
+from tvm_megcc.core.program import Call, End, Loop, Path, Program, Slide
+from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.pipeline import compile_module
+
+from .images import network
+
+SEEDS = range(40)
+
+
+def program(seed: int, arch: str, stream: str | int) -> Program:
+    imported = frontend.from_onnx(network(seed))
+    found = compile_module(
+        imported.mod,
+        arch,
+        name="image",
+        input_names=["x"],
+        output_names=["y"],
+        memory_options=MemoryOptions(stream=stream),
+    )
+    assert isinstance(found, Program)
+    return found
+
+
+@dataclass
+class Rows:
+    """What runs leave in line buffers and whole images: number of row -> where it lies."""
+
+    program: Program
+    lies: dict[object, dict[int, int]] = field(default_factory=dict)
+    computed: dict[object, list[int]] = field(default_factory=dict)
+
+    def key(self, tensor: int) -> object:
+        return self.program.tensors[tensor].name
+
+    def slide(self, step: Slide, t: int) -> None:
+        moved = step.base.at(t) - step.base.at(t - 1) if t else 0
+        lies = self.lies.get(self.key(step.tensor), {})
+        kept = range(step.base.at(t), step.made.at(t))
+        self.lies[self.key(step.tensor)] = {row: lies[row] - moved for row in kept}
+
+    def call(self, call: Call, t: int) -> None:
+        rows = call.rows
+        assert rows is not None
+        lo, hi = rows.output.at(t), rows.output.at(t + 1)
+        if lo == hi:
+            return
+        window = rows.window
+        first = lo * window.stride // window.up - window.pad
+        last = (hi - 1) * window.stride // window.up - window.pad + window.reach
+        for band in rows.operands:
+            tensor = call.operands[band.operand]
+            room = self.program.tensors[tensor].nbytes // band.row_bytes
+            base = band.base.at(t)
+            if band.operand == len(call.reads):
+                made = self.computed.setdefault(self.key(tensor), [])
+                made += range(lo, hi)
+                if not any(s.tensor == tensor for s in self.program.calls if isinstance(s, Slide)):
+                    self.lies[self.key(tensor)] = {} if band.base.step else self.of(tensor)
+                assert hi - base <= room, call.name
+                self.lies.setdefault(self.key(tensor), {}).update(
+                    {row: row - base for row in range(lo, hi)}
+                )
+            elif self.key(tensor) in self.computed:
+                wanted = range(max(first, 0), min(last, window.height))
+                wanted = wanted if band.is_input else range(lo, hi)
+                for row in wanted:
+                    assert self.of(tensor)[row] == row - base, (call.name, t, row)
+
+    def of(self, tensor: int) -> dict[int, int]:
+        return self.lies.get(self.key(tensor), {})
+
+
+def loops(found: Program) -> list[tuple[int, int, int]]:
+    """First and last step of each loop, and how often it runs."""
+    rows = []
+    for number, step in enumerate(found.calls):
+        if isinstance(step, Loop):
+            end = next(k for k in range(number, len(found.calls)) if isinstance(found.calls[k], End))
+            assert step.limit is not None
+            at = found.tensors[step.limit].location
+            rows.append((number, end, int.from_bytes(found.weights[at.index].data, "little")))
+    return rows
+
+
+@pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
+def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
+    streamed = 0
+    for seed in SEEDS:
+        found = program(seed, arch, 1 + seed % 4)
+        for first, last, count in loops(found):
+            rows = Rows(found)
+            for t in range(count):
+                for step in found.calls[first + 1 : last]:
+                    if isinstance(step, Slide):
+                        rows.slide(step, t)
+                    elif isinstance(step, Call):
+                        rows.call(step, t)
+            for name, made in rows.computed.items():
+                assert made == list(range(len(made))), (seed, name)
+            streamed += 1
+    assert streamed > len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_arena_is_never_larger(seed: int) -> None:
+    off, auto = (program(seed, "arm64", how).arena_bytes for how in ("off", "auto"))
+    assert auto is not None and off is not None and auto <= off
+
+
+def test_a_path_stays_in_the_image() -> None:
+    path = Path(3, -4, 10)
+    assert [path.at(t) for t in range(7)] == [0, 0, 2, 5, 8, 10, 10]
