@@ -1,0 +1,62 @@
+"""Packages whose calls run in bands of rows compute what the others compute, to the bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.fast import machines
+from tvm_megcc import driver, execute
+from tvm_megcc.host import package
+from tvm_megcc.memory_options import MemoryOptions
+
+from .images import network
+
+pytestmark = [pytest.mark.slow]
+
+
+def outputs(
+    model: onnx.ModelProto, folder: Path, arch: str, stream: str | int, threads: int = 1
+) -> tuple[int, list[bytes]]:
+    """Bytes of the arena, and the outputs' bytes."""
+    options = MemoryOptions(stream=stream, threads=threads)
+    out = folder / f"{stream}_{threads}"
+    driver.compile_model(model, out, archs=[arch], memory=options)
+    manifest = package.load(out).manifest
+    (facts,) = manifest["per_arch"].values()
+    with execute.opened(out, threads=threads) as runnable:
+        rng = np.random.default_rng(1)
+        feeds = {
+            port.name: rng.standard_normal(port.shape).astype(np.float32)
+            for port in runnable.inputs
+        }
+        result = runnable.run(feeds)
+    return facts["arena_bytes"], [array.tobytes() for array in result.outputs.values()]
+
+
+@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_random_images(seed: int, arch: str, tmp_path: Path) -> None:
+    model = network(seed)
+    _, whole = outputs(model, tmp_path, arch, "off")
+    for stream in (1 + seed % 3, "auto"):
+        assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
+
+
+@pytest.mark.parametrize("seed", range(16, 20))
+@pytest.mark.parametrize("arch", machines("arm64", "armv7"))
+def test_random_images_on_arm(seed: int, arch: str, tmp_path: Path) -> None:
+    model = network(seed)
+    whole, found = (outputs(model, tmp_path, arch, how)[1] for how in ("off", "auto"))
+    assert found == whole
+
+
+@pytest.mark.parametrize("seed", range(20, 23))
+def test_threads(seed: int, tmp_path: Path) -> None:
+    """A band is split among threads as a whole call is."""
+    model = network(seed)
+    _, whole = outputs(model, tmp_path, "host", "off")
+    assert outputs(model, tmp_path, "host", 4, threads=3)[1] == whole
