@@ -24,3 +24,16 @@ def test_integers_give_what_floats_give(compiler: str, half: int, tmp_path: Path
     subprocess.run([*command, f"-I{INCLUDE}", source, "-o", program, "-lm"], check=True)
     done = subprocess.run([program, str(COUNT)], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr[-500:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_steps_of_f32_in_integers(compiler: str, tmp_path: Path) -> None:
+    program = tmp_path / "f32"
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
+    if compiler == "clang":
+        command += ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
+    source = HERE / "f32_driver.c"
+    subprocess.run([*command, f"-I{INCLUDE}", source, "-o", program, "-lm"], check=True)
+    done = subprocess.run([program, str(COUNT)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr[-500:]
