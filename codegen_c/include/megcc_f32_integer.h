@@ -15,6 +15,7 @@ MEGCC_COLD static uint32_t megcc_f32_rounded(uint32_t sign, uint64_t m, int32_t 
   int32_t drop = 0;
   if (m == 0) return sign;
   while (m < (uint64_t)1 << 26) m <<= 1, --exponent;
+  if (m >= (uint64_t)1 << 40) drop = 16;
   while (m >> drop >= (uint64_t)1 << 24) ++drop;
   if (exponent + drop < -149) drop = -149 - exponent;  // subnormal
   if (drop > 62) return sign;
