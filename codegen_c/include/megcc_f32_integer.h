@@ -4,7 +4,7 @@
 #ifndef MEGCC_F32_INTEGER_H
 #define MEGCC_F32_INTEGER_H
 
-#include "megcc_kernel.h"
+#include "megcc_fixed_point.h"
 
 #define MEGCC_F32_INFINITE 0x7f800000u
 #define MEGCC_F32_NAN 0x7fc00000u
@@ -28,13 +28,6 @@ MEGCC_COLD static uint32_t megcc_f32_rounded(uint32_t sign, uint64_t m, int32_t 
   return sign | (bits < MEGCC_F32_INFINITE ? bits : MEGCC_F32_INFINITE);
 }
 
-// The fraction of a finite number, with *exponent: the magnitude is fraction * 2^*exponent.
-MEGCC_INLINE uint32_t megcc_f32_fraction(uint32_t bits, int32_t *exponent) {
-  const int32_t biased = (int32_t)(bits >> 23 & 0xff);
-  *exponent = (biased > 0 ? biased : 1) - 150;
-  return (bits & 0x7fffff) | (biased > 0 ? 0x800000u : 0);
-}
-
 MEGCC_INLINE int megcc_f32_is_finite(uint32_t bits) {
   return (bits & MEGCC_F32_INFINITE) != MEGCC_F32_INFINITE;
 }
@@ -55,17 +48,6 @@ MEGCC_COLD static uint32_t megcc_f32_mul(uint32_t a, uint32_t b) {
   }
   const uint64_t fa = megcc_f32_fraction(a, &ea), fb = megcc_f32_fraction(b, &eb);
   return megcc_f32_rounded(sign, fa * fb, ea + eb);
-}
-
-// floor(a / b * 2^bits), a < b; *rest is set where that is not the quotient.
-MEGCC_INLINE uint32_t megcc_f32_quotient(uint32_t a, uint32_t b, int32_t bits, uint32_t *rest) {
-  uint32_t q = 0;
-  for (; bits > 0; --bits) {
-    a <<= 1, q <<= 1;
-    if (a >= b) a -= b, ++q;
-  }
-  *rest = a != 0;
-  return q;
 }
 
 MEGCC_COLD static uint32_t megcc_f32_div(uint32_t a, uint32_t b) {
