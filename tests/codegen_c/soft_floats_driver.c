@@ -96,7 +96,9 @@ static int32_t draw(void) {
   attr[QRESIZE2D_COORD] = ways[next() % 3];
   attr[QRESIZE2D_X_ZERO] = between(LEAST_X, LEAST_X + 255);
   (void)limits(QRESIZE2D_Y_ZERO, QRESIZE2D_LOW, QRESIZE2D_HIGH);
-  attr[QRESIZE2D_SCALE] = scale_near(1.0);
+  do {
+    attr[QRESIZE2D_SCALE] = scale_near(1.0);
+  } while (attr[QRESIZE2D_SCALE] >= 0x7f800000);  // a call's is finite
   if (ROUND == QRESIZE2D_CUT) {
     attr[QRESIZE2D_X_ZERO] = attr[QRESIZE2D_Y_ZERO] = 0, attr[QRESIZE2D_SCALE] = bits_of(1.0f);
     attr[QRESIZE2D_LOW] = LEAST_Y, attr[QRESIZE2D_HIGH] = LEAST_Y + 255;

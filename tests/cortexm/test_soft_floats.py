@@ -1,4 +1,4 @@
-"""Functions for floats that the five networks of MLPerf Tiny call on CPUs without a unit for them."""
+"""Functions for floats that the networks of MLPerf Tiny call on CPUs without a unit for them."""
 
 from __future__ import annotations
 
