@@ -152,13 +152,15 @@ static void megcc_qpool_pixel(const void *how, const megcc_pool8_t *t, uint8_t *
   const MEGCC_CTYPE(X) *x = (const MEGCC_CTYPE(X) *)t->src;
   MEGCC_CTYPE(Y) *y = (MEGCC_CTYPE(Y) *)dst;
   int32_t c = 0;
-#if !MEGCC_SOFT_FLOATS  // loops of a length that compilers know
-  for (; t->channels - c >= BLOCK; c += BLOCK) megcc_qpool_some(how, t, x + c, y + c, BLOCK);
-#endif
+#if MEGCC_SOFT_FLOATS
   for (int32_t n; c < t->channels; c += n) {
     n = t->channels - c < BLOCK ? t->channels - c : BLOCK;
     megcc_qpool_some(how, t, x + c, y + c, n);
   }
+#else  // loops of a length that compilers know
+  for (; t->channels - c >= BLOCK; c += BLOCK) megcc_qpool_some(how, t, x + c, y + c, BLOCK);
+  if (c < t->channels) megcc_qpool_some(how, t, x + c, y + c, t->channels - c);
+#endif
 }
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
