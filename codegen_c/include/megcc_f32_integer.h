@@ -1,5 +1,5 @@
-// f32 arithmetic on the bits of numbers, in integers: for machines without floats, where a rule is
-// followed step by step. Every step rounds as IEEE 754 says, halves to even; infinities and NaNs
+// f32 arithmetic on the bits of numbers, in integers: machines without floats follow a rule of f32
+// by it, step by step. Every step rounds as IEEE 754 says, halves to even; infinities and NaNs
 // included.
 #ifndef MEGCC_F32_INTEGER_H
 #define MEGCC_F32_INTEGER_H

@@ -56,7 +56,7 @@ static int32_t limits(int32_t zero_at, int32_t low_at, int32_t high_at) {
   attr[zero_at] = is_offset ? 0 : zero;
   attr[low_at] = next() % 4 == 0 ? zero : least, attr[high_at] = least + 255;
   if (next() % 16 == 0) attr[high_at] = zero + (least + 255 - zero) / 2;
-  if (is_offset && next() % 16 == 0) return bits_of((float)zero + 0.375f);
+  if (is_offset && next() % 16 == 0) return bits_of(next() & 1 ? (float)zero + 0.375f : -1e9f);
   return is_offset ? bits_of((float)zero) : 0;
 }
 

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 NETWORKS = load("tiny_networks").NETWORKS
-#: What the compiler's library computes floats with: __aeabi_fadd, __aeabi_i2f, __divsf3, ...
+#: Functions of the compiler's library for floats: __aeabi_fadd, __aeabi_i2f, __divsf3, ...
 FLOATS = re.compile(r"__aeabi_(c?[fd]|(u?[il]|h)2[fd])|__\w+[sdh]f\d*$|__gnu_\w*[fh]2")
 #: Kernels that may call them: of softmaxes, and of tables that are computed at run time.
 FLOAT_KERNELS = re.compile(r"qsoftmax_(rows|columns)|lut")

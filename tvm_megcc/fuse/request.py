@@ -27,7 +27,7 @@ class Parts(dict[str, relax.Expr]):
     symbols : Symbols
         The dims of the function around them.
     preference : Preference
-        The user's, for operators whose arithmetic has an option.
+        The user's preference, read for operators whose arithmetic has an option.
     """
 
     def __init__(

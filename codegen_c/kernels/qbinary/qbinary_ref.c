@@ -59,8 +59,9 @@ MEGCC_INLINE megcc_qbinary_t megcc_qbinary_of(const int32_t *attr) {
   q.a_scale = (uint32_t)attr[QBINARY_A_SCALE], q.b_scale = (uint32_t)attr[QBINARY_B_SCALE];
   q.scale = (uint32_t)attr[QBINARY_Y_SCALE], q.offset = (uint32_t)attr[QBINARY_OFFSET];
   if (q.offset << 1 != 0) {
-    q.whole = megcc_f32_nearest(q.offset);
-    if (q.whole < -256 || q.whole > 256 || megcc_f32_of(q.whole) != q.offset) return q;
+    const int32_t whole = megcc_f32_nearest(q.offset);
+    if (whole < -256 || whole > 256 || megcc_f32_of(whole) != q.offset) return q;
+    q.whole = whole;
   }
 #if FUNC == QBINARY_MUL
   // Beside the roundings that megcc_requant_fixed.h knows of there are four, and that of the

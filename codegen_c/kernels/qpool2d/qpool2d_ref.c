@@ -49,23 +49,24 @@ MEGCC_INLINE void megcc_qpool_sums(const megcc_pool8_t *t, int32_t x_zero,
 typedef struct {
   int32_t x_zero, zero, low, high;
   uint32_t scale, offset;  // float bits
-  int32_t whole;           // the offset, if that is an integer
+  int32_t whole;           // the offset, if that is an integer of a zero point's size
   int is_whole;
 } megcc_qpool_t;
 
 MEGCC_INLINE megcc_qpool_t megcc_qpool_of(const int32_t *attr) {
   const uint32_t offset = (uint32_t)attr[QPOOL2D_OFFSET];
-  const int32_t whole = offset << 1 == 0 ? 0 : megcc_f32_nearest(offset);
+  const int32_t nearest = offset << 1 == 0 ? 0 : megcc_f32_nearest(offset);
+  const int is_whole = nearest == 0
+                           ? offset << 1 == 0
+                           : nearest >= -256 && nearest <= 256 && megcc_f32_of(nearest) == offset;
   const megcc_qpool_t q = {attr[QPOOL2D_X_ZERO],
                            attr[QPOOL2D_Y_ZERO],
                            attr[QPOOL2D_LOW],
                            attr[QPOOL2D_HIGH],
                            (uint32_t)attr[QPOOL2D_SCALE],
                            offset,
-                           whole,
-                           whole == 0
-                               ? offset << 1 == 0
-                               : whole >= -256 && whole <= 256 && megcc_f32_of(whole) == offset};
+                           is_whole ? nearest : 0,
+                           is_whole};
   return q;
 }
 
