@@ -1,4 +1,7 @@
-// megcc_requant_fixed.h for Helium without floats: four numbers at a time, in fixed point.
+// megcc_requant_fixed.h for Helium: four integers at a time, in fixed point.
+//
+// Results are those of up to six steps in f32, to the bit. Each rounds a number below 512 by at
+// most 1/8 of the last bit below the point, so the error is below MEGCC_MVE_ERROR of them.
 #ifndef MEGCC_FIXED_MVE_H
 #define MEGCC_FIXED_MVE_H
 
@@ -9,14 +12,27 @@
 // Whether vectors of floats are missing.
 #define MEGCC_MVE_FIXED ((__ARM_FEATURE_MVE & 2) == 0)
 
-// The scale of integers of at most `bound`, from its float. On the way to the exact result and to
-// this scale there may be six roundings of f32: megcc_requant_fixed.h has room for them.
+#define MEGCC_MVE_ERROR (MEGCC_FIXED_ERROR + 1)
+
+// The scale of integers of at most `bound`, from its float.
 MEGCC_INLINE megcc_fixed_t megcc_mve_fixed_of(float value, uint32_t bound) {
   const union {
     float f;
     uint32_t bits;
   } scale = {value};
-  return megcc_fixed_of(scale.bits, bound);
+  megcc_fixed_t v = megcc_fixed_of(scale.bits, bound);
+  if (v.window != 0xffffffff) v.window = (2u * MEGCC_MVE_ERROR) << (32 - MEGCC_FIXED_BITS);
+  return v;
+}
+
+// megcc_fixed_start for these.
+MEGCC_INLINE int32_t megcc_mve_fixed_start(int32_t zero) {
+  return megcc_fixed_start(zero) + MEGCC_MVE_ERROR - MEGCC_FIXED_ERROR;
+}
+
+// Whether an offset is an integer that a zero point may be.
+MEGCC_INLINE int megcc_mve_is_whole(float offset) {
+  return offset >= -255 && offset <= 255 && (float)(int32_t)offset == offset;
 }
 
 // megcc_fixed of four integers; *near is set for those of `some` that may be other numbers.

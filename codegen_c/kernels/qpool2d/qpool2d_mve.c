@@ -53,10 +53,14 @@ MEGCC_INLINE void megcc_qpool_32(const megcc_pool8_t *t, const megcc_piece_t *pi
     const uint8_t *p = line;
     __asm__ volatile(
         "dls lr, %[n]\n"
-        "1:\n\t" MEGCC_LOAD "q4, [%[p]]\n\t"
-        "vadd.i16 %q[a], %q[a], q4\n\t" MEGCC_LOAD "q5, [%[p], #8]\n\t"
-        "vadd.i16 %q[b], %q[b], q5\n\t" MEGCC_LOAD "q4, [%[p], #16]\n\t"
-        "vadd.i16 %q[c], %q[c], q4\n\t" MEGCC_LOAD "q5, [%[p], #24]\n\t"
+        "1:\n\t" MEGCC_LOAD
+        "q4, [%[p]]\n\t"
+        "vadd.i16 %q[a], %q[a], q4\n\t" MEGCC_LOAD
+        "q5, [%[p], #8]\n\t"
+        "vadd.i16 %q[b], %q[b], q5\n\t" MEGCC_LOAD
+        "q4, [%[p], #16]\n\t"
+        "vadd.i16 %q[c], %q[c], q4\n\t" MEGCC_LOAD
+        "q5, [%[p], #24]\n\t"
         "vadd.i16 %q[d], %q[d], q5\n\t"
         "add %[p], %[step]\n\t"
         "le lr, 1b"
@@ -136,7 +140,7 @@ MEGCC_INLINE void megcc_qpool_store(const megcc_qpool_t *q, const megcc_pool8_t 
                                     const int32_t *sum, uint8_t *y, int32_t n) {
   const int32x4_t low = vdupq_n_s32(q->low), high = vdupq_n_s32(q->high);
 #if MEGCC_MVE_FIXED
-  const int32_t start = megcc_fixed_start(q->zero);
+  const int32_t start = megcc_mve_fixed_start(q->zero + (int32_t)q->offset);
   const float count = FUNC == QPOOL2D_AVG ? (float)t->count : 1.0f;
   for (; n > 0; n -= 4, sum += 4, y += 4) {
     const mve_pred16_t some = vctp32q((uint32_t)n);
@@ -144,7 +148,7 @@ MEGCC_INLINE void megcc_qpool_store(const megcc_qpool_t *q, const megcc_pool8_t 
     int32x4_t v = megcc_mve_fixed(&q->fixed, vldrwq_s32(sum), start, some, &near);
     v = vminq_s32(vmaxq_s32(v, low), high);
     vstrbq_p_s32((int8_t *)y, v, some);
-    if (OFFSET || !q->usual) near = some;
+    if (!q->usual) near = some;
     for (int32_t l = 0; near != 0 && l < 4; ++l) {
       if (megcc_mve_is_near(near, l)) y[l] = (uint8_t)megcc_qpool_one(q, sum[l], count);
     }
@@ -203,7 +207,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
 #if MEGCC_MVE_FIXED
   q.count = kh * kw;
   q.most = 255 * (uint32_t)(kh * kw);
-  q.usual = q.scale > 1e-9f && q.scale < 1e9f;
+  q.usual = q.scale > 1e-9f && q.scale < 1e9f && megcc_mve_is_whole(q.offset);
   q.fixed = megcc_mve_fixed_of(FUNC == QPOOL2D_AVG ? q.scale / (float)q.count : q.scale, q.most);
 #else
   (void)kh;
