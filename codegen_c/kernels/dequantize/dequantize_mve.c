@@ -7,13 +7,8 @@
 // cost: 2
 //
 // Four elements at a time. Helium's vectors have no subnormal numbers.
-#include "megcc_dtype.h"
-#include "megcc_kernel.h"
 #include "op/dequantize.h"
-
-// The load that widens an element to 32 bits.
-#define LOAD_i8 "vldrb.s32"
-#define LOAD_u8 "vldrb.u32"
+#include "simd/megcc_mve_bytes.h"
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
                   int32_t end) {
@@ -23,7 +18,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   if (end <= begin) return;
   __asm__ volatile(
       "dlstp.32 lr, %[n]\n"
-      "1:\n\t" MEGCC_CAT(LOAD_, X) " q0, [%[x]], #4\n\t"
+      "1:\n\t" MEGCC_MVE_LOAD(X, 32) "q0, [%[x]], #4\n\t"
       "vsub.i32 q0, q0, %[zero]\n\t"
       "vcvt.f32.s32 q0, q0\n\t"
       "vmul.f32 q0, q0, %[scale]\n\t"

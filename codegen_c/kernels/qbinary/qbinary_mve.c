@@ -11,6 +11,7 @@
 #include "megcc_dtype.h"
 #include "megcc_qbinary.h"
 #include "simd/megcc_fixed_mve.h"
+#include "simd/megcc_mve_bytes.h"
 
 #define MOST 32  // elements of a block
 // Scales and their reciprocals with which no number here is subnormal or infinite.
@@ -59,9 +60,6 @@ MEGCC_COLD static void megcc_qbinary_mend(const megcc_qbinary_t *q, const MEGCC_
   }
 }
 
-#define LOAD_i8 "vldrb.s32"
-#define LOAD_u8 "vldrb.u32"
-
 // The text of megcc_qbinary_fixed: q0 and q1 are elements of a and b, q0 is the result.
 #if FUNC == QBINARY_MUL
 #define FIXED                        \
@@ -87,16 +85,16 @@ MEGCC_INLINE int megcc_qbinary_block(const megcc_qbinary_t *q, const uint8_t *a,
   uint32x4_t least = vdupq_n_u32(0xffffffff);  // of the bits below the point
   __asm__ volatile(
       "dlstp.32 lr, %[n]\n"
-      "1:\n\t" MEGCC_CAT(LOAD_, A) " q0, [%[a]], #4\n\t" MEGCC_CAT(
-          LOAD_, B) " q1, [%[b]], #4\n\t" FIXED
-                    "vshl.u32 q1, q0, %q[left]\n\t"
-                    "vmin.u32 %q[least], %q[least], q1\n\t"
-                    "vshl.s32 q0, %[right]\n\t"
-                    "vadd.i32 q0, q0, %[zero]\n\t"
-                    "vmax.s32 q0, q0, %q[low]\n\t"
-                    "vmin.s32 q0, q0, %q[high]\n\t"
-                    "vstrb.32 q0, [%[y]], #4\n\t"
-                    "letp lr, 1b"
+      "1:\n\t" MEGCC_MVE_LOAD(A, 32) "q0, [%[a]], #4\n\t" MEGCC_MVE_LOAD(
+          B, 32) "q1, [%[b]], #4\n\t" FIXED
+                 "vshl.u32 q1, q0, %q[left]\n\t"
+                 "vmin.u32 %q[least], %q[least], q1\n\t"
+                 "vshl.s32 q0, %[right]\n\t"
+                 "vadd.i32 q0, q0, %[zero]\n\t"
+                 "vmax.s32 q0, q0, %q[low]\n\t"
+                 "vmin.s32 q0, q0, %q[high]\n\t"
+                 "vstrb.32 q0, [%[y]], #4\n\t"
+                 "letp lr, 1b"
       : [a] "+l"(a), [b] "+l"(b), [y] "+l"(y), [least] "+w"(least)
       : [n] "r"(n), [start] "r"(q->start), [zero] "r"(q->zero), [right] "r"(-q->part),
         [left] "w"(vdupq_n_s32(32 - q->part)), [low] "w"(vdupq_n_s32(q->low)),
@@ -114,10 +112,7 @@ MEGCC_HOT static void megcc_qbinary_run(const void *how, const uint8_t *a, const
     if (!megcc_qbinary_block(q, a, b, kept, count)) {
       megcc_qbinary_mend(q, (const MEGCC_CTYPE(A) *)a, (const MEGCC_CTYPE(B) *)b, kept, count);
     }
-    for (int32_t k = 0; k < count; k += 16) {
-      const mve_pred16_t some = vctp8q((uint32_t)(count - k));
-      vstrbq_p_u8(y + k, vldrbq_z_u8(kept + k, some), some);
-    }
+    megcc_mve_move(y, kept, count);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "megcc_requant.h"
 #include "op/qpool2d.h"
 #include "simd/megcc_fixed_mve.h"
+#include "simd/megcc_mve_bytes.h"
 
 #define MEGCC_POOL(name) QPOOL2D_##name
 #include "megcc_pool8.h"
@@ -35,9 +36,7 @@ typedef struct {
 #define MEGCC_WIDENED MEGCC_CAT(MEGCC_WIDENED_, X)
 #define MEGCC_WIDENED_i8(p, some) vldrbq_z_s16((const int8_t *)(p), some)
 #define MEGCC_WIDENED_u8(p, some) vreinterpretq_s16_u16(vldrbq_z_u16(p, some))
-#define MEGCC_LOAD MEGCC_CAT(MEGCC_LOAD_, X)
-#define MEGCC_LOAD_i8 "vldrb.s16 "
-#define MEGCC_LOAD_u8 "vldrb.u16 "
+#define MEGCC_LOAD MEGCC_MVE_LOAD(X, 16)
 
 // A piece of a window.
 typedef struct {

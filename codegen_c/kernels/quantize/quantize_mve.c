@@ -13,6 +13,7 @@
 #include "math/megcc_round.h"
 #include "megcc_requant.h"
 #include "op/quantize.h"
+#include "simd/megcc_mve_bytes.h"
 
 #define MOST 16  // elements of a block
 // How far from its integer a number may be, whose rounding is beyond doubt.
@@ -63,7 +64,6 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     if (q.inverse == 0 || !megcc_quantize_block(&q, x, kept, n)) {
       megcc_quantize_exact(&q, x, kept, n);
     }
-    const mve_pred16_t some = vctp8q((uint32_t)n);
-    vstrbq_p_u8(y, vldrbq_z_u8(kept, some), some);
+    megcc_mve_move(y, kept, n);
   }
 }
