@@ -40,7 +40,7 @@ MEGCC_INLINE int32_t megcc_qbinary_one(const megcc_qbinary_t *q, int32_t a, int3
   return (int32_t)(v < high ? v : high) + q->zero;
 }
 
-// The result of an element in fixed point, without y's zero point.
+// The result of an element in fixed point.
 MEGCC_INLINE uint32_t megcc_qbinary_fixed(const megcc_qbinary_t *q, int32_t a, int32_t b) {
   if (FUNC != QBINARY_MUL) {
     return (uint32_t)a * (uint32_t)q->a_steps + (uint32_t)b * (uint32_t)q->b_steps +
@@ -60,7 +60,10 @@ MEGCC_COLD static void megcc_qbinary_mend(const megcc_qbinary_t *q, const MEGCC_
   }
 }
 
-// The text of megcc_qbinary_fixed: q0 and q1 are elements of a and b, q0 is the result.
+// Four elements of a in q0, of b in q1.
+#define LOADS MEGCC_MVE_LOAD(A, 32) "q0, [%[a]], #4\n\t" MEGCC_MVE_LOAD(B, 32) "q1, [%[b]], #4\n\t"
+// The text of megcc_qbinary_fixed of these, to q0; that of its bits below the point, to q1, and of
+// those above it.
 #if FUNC == QBINARY_MUL
 #define FIXED                        \
   "vsub.i32 q0, q0, %[a_zero]\n\t"   \
@@ -69,14 +72,21 @@ MEGCC_COLD static void megcc_qbinary_mend(const megcc_qbinary_t *q, const MEGCC_
   "vshl.s32 q0, %[up]\n\t"           \
   "vmulh.s32 q0, q0, %q[factor]\n\t" \
   "vadd.i32 q0, q0, %[start]\n\t"
-#define FIXED_OPERANDS                                                       \
-  [a_zero] "r"(q->a_zero), [b_zero] "r"(q->b_zero), [up] "r"(q->product.up), \
-      [factor] "w"(vdupq_n_s32(q->product.factor))
+#define BELOW "vshl.i32 q1, q0, %[left]\n\t"
+#define ABOVE "vshr.s32 q0, q0, %[right]\n\t"
+#define FIXED_OPERANDS                                                                 \
+  [a_zero] "r"(q->a_zero), [b_zero] "r"(q->b_zero), [up] "r"(q->product.up),           \
+      [factor] "w"(vdupq_n_s32(q->product.factor)), [left] "i"(32 - MEGCC_FIXED_BITS), \
+      [right] "i"(MEGCC_FIXED_BITS)
 #else
 #define FIXED                               \
   "vmlas.s32 q0, %q[a_steps], %[start]\n\t" \
   "vmla.s32 q0, q1, %[b_steps]\n\t"
-#define FIXED_OPERANDS [a_steps] "w"(vdupq_n_s32(q->a_steps)), [b_steps] "r"(q->b_steps)
+#define BELOW "vshl.u32 q1, q0, %q[left]\n\t"
+#define ABOVE "vshl.s32 q0, %[right]\n\t"
+#define FIXED_OPERANDS                                               \
+  [a_steps] "w"(vdupq_n_s32(q->a_steps)), [b_steps] "r"(q->b_steps), \
+      [left] "w"(vdupq_n_s32(32 - q->part)), [right] "r"(-q->part)
 #endif
 
 // At most MOST elements to `y`; whether all are right.
@@ -85,19 +95,13 @@ MEGCC_INLINE int megcc_qbinary_block(const megcc_qbinary_t *q, const uint8_t *a,
   uint32x4_t least = vdupq_n_u32(0xffffffff);  // of the bits below the point
   __asm__ volatile(
       "dlstp.32 lr, %[n]\n"
-      "1:\n\t" MEGCC_MVE_LOAD(A, 32) "q0, [%[a]], #4\n\t" MEGCC_MVE_LOAD(
-          B, 32) "q1, [%[b]], #4\n\t" FIXED
-                 "vshl.u32 q1, q0, %q[left]\n\t"
-                 "vmin.u32 %q[least], %q[least], q1\n\t"
-                 "vshl.s32 q0, %[right]\n\t"
-                 "vadd.i32 q0, q0, %[zero]\n\t"
-                 "vmax.s32 q0, q0, %q[low]\n\t"
-                 "vmin.s32 q0, q0, %q[high]\n\t"
-                 "vstrb.32 q0, [%[y]], #4\n\t"
-                 "letp lr, 1b"
+      "1:\n\t" LOADS FIXED BELOW "vmin.u32 %q[least], %q[least], q1\n\t" ABOVE
+      "vmax.s32 q0, q0, %q[low]\n\t"
+      "vmin.s32 q0, q0, %q[high]\n\t"
+      "vstrb.32 q0, [%[y]], #4\n\t"
+      "letp lr, 1b"
       : [a] "+l"(a), [b] "+l"(b), [y] "+l"(y), [least] "+w"(least)
-      : [n] "r"(n), [start] "r"(q->start), [zero] "r"(q->zero), [right] "r"(-q->part),
-        [left] "w"(vdupq_n_s32(32 - q->part)), [low] "w"(vdupq_n_s32(q->low)),
+      : [n] "r"(n), [start] "r"(q->start), [low] "w"(vdupq_n_s32(q->low)),
         [high] "w"(vdupq_n_s32(q->high)), FIXED_OPERANDS
       : "lr", "q0", "q1", "memory");
   return vminvq_u32(0xffffffff, least) > q->window;
@@ -125,19 +129,19 @@ static void megcc_qbinary_prepare(megcc_qbinary_t *q) {
   const int is_fixed = megcc_qbinary_is_usual(q->scale) && megcc_qbinary_is_usual(q->a_scale) &&
                        megcc_qbinary_is_usual(q->b_scale) && megcc_mve_is_whole(q->offset) &&
                        (FUNC == QBINARY_MUL || most < 8);
-  const int32_t offset = is_fixed ? (int32_t)q->offset : 0;
+  const int32_t zero = q->zero + (is_fixed ? (int32_t)q->offset : 0);
   q->a_steps = q->b_steps = q->start = 0;
   q->part = MEGCC_FIXED_BITS;
   q->product = megcc_mve_fixed_of(q->a_scale * b, 255 * 255);
   q->window = is_fixed ? q->product.window : 0xffffffff;
-  if (is_fixed && FUNC == QBINARY_MUL) q->start = megcc_mve_fixed_start(offset);
+  if (is_fixed && FUNC == QBINARY_MUL) q->start = megcc_mve_fixed_start(zero);
   if (is_fixed && FUNC == QBINARY_ADD) {
     q->part = most < 2 ? 20 : 18;
     const int32_t one = 1 << q->part;
     q->window = (2u * NEAR) << (32 - q->part);
     q->a_steps = (int32_t)(a * (float)one + 0.5f);
     q->b_steps = (int32_t)(b * (float)one + 0.5f);
-    q->start = offset * one + one / 2 + NEAR - q->a_zero * q->a_steps - q->b_zero * q->b_steps;
+    q->start = zero * one + one / 2 + NEAR - q->a_zero * q->a_steps - q->b_zero * q->b_steps;
   }
 }
 
