@@ -117,8 +117,8 @@ MEGCC_HOT static void megcc_qpool_sums(const megcc_qpool_t *q, const megcc_pool8
 #if MEGCC_MVE_FIXED
 // A sum's element of y, as op/qpool2d.h says.
 MEGCC_COLD static int32_t megcc_qpool_one(const megcc_qpool_t *q, int32_t sum, float count) {
-  if (!OFFSET && q->scale == 1.0f) {
-    // The quotient is exact next to no half but at one.
+  if (!OFFSET && q->scale == 1.0f && q->most < 1u << 24) {
+    // The quotient in f32 rounds to the integer that the exact one does, ties included.
     const int32_t by = (int32_t)count, m = sum < 0 ? -sum : sum, whole = m / by;
     const int32_t twice = 2 * (m - whole * by);
     const int32_t r = whole + (twice > by || (twice == by && whole % 2 != 0));
@@ -181,7 +181,7 @@ static void megcc_qpool_pixel(const void *how, const megcc_pool8_t *t, uint8_t *
   int32_t sum[BLOCK];
 #if MEGCC_MVE_FIXED
   megcc_qpool_t own;
-  if (t->count != q->count) {  // a window that is cut
+  if (FUNC == QPOOL2D_AVG && t->count != q->count) {  // a window that is cut
     own = *q;
     own.fixed = megcc_mve_fixed_of(q->scale / (float)t->count, q->most);
     q = &own;
