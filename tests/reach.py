@@ -71,15 +71,17 @@ def reached(
     mod = frontend.from_onnx(model, shapes).mod
     for stage in ("canonicalise", "layout", "forward_memory"):
         mod = passes.stages(archs[0], preference=preference)[stage](mod)
-    return matched(mod, archs)
+    return matched(mod, archs, preference)
 
 
-def matched(mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES) -> set[Point]:
+def matched(
+    mod: tvm.IRModule, archs: Sequence[str] = ARCHITECTURES, preference: Preference = DEFAULT
+) -> set[Point]:
     """What a Relax module reaches that is ready to be given kernels."""
     found: set[Point] = set()
     for arch in archs:
         ready = passes.HoldCasts()(passes.NarrowBf16Weights(arch)(mod))
-        for _, _, matches in assigned(ready, arch).functions:
+        for _, _, matches in assigned(ready, arch, preference).functions:
             for match in matches.values():
                 found.update(f"kernel {kernel.stem}" for kernel in match.kernels)
                 codes = _points_of(match.request.op)

@@ -216,5 +216,6 @@ def test_reach_is_everything() -> None:
     ):  # fmt: skip
         found |= reach.reached(model, MACHINES)
     found |= reach.reached(models.narrowed(), preference=Preference(precision="fp16"))
+    found |= reach.reached(models.quantised(), preference=Preference(softmax="integer"))
     missing = reach.points() - found
     assert not missing, f"nothing reaches {', '.join(sorted(missing))}"

@@ -93,6 +93,8 @@ def _spending(code: Compiled) -> dict[str, object]:
     facts = asdict(spent)
     if spent.preference.precision == "model":
         del facts["preference"]["precision"]
+    if spent.preference.softmax == "float":
+        del facts["preference"]["softmax"]
     return {"spending": facts}
 
 

@@ -7,7 +7,7 @@
 #ifndef MEGCC_REQUANT_INTEGER_H
 #define MEGCC_REQUANT_INTEGER_H
 
-#include "megcc_kernel.h"
+#include "megcc_fixed_point.h"
 
 #define MEGCC_REQUANT_BEYOND 512  // a magnitude that all limits are below
 
@@ -43,18 +43,6 @@ MEGCC_FAST_CODE static uint32_t megcc_requant_exact(uint32_t m, uint32_t scale) 
   }
   const uint64_t found = megcc_shifted(product, -exponent);
   return found < MEGCC_REQUANT_BEYOND ? (uint32_t)found : MEGCC_REQUANT_BEYOND;
-}
-
-// a * b, by the multiplications of 32 bits that there are.
-MEGCC_INLINE uint64_t megcc_product(uint32_t a, uint32_t b) {
-#if defined(__thumb__) && !defined(__thumb2__)
-  const uint32_t a0 = a & 0xffff, a1 = a >> 16, b0 = b & 0xffff, b1 = b >> 16, low = a0 * b0;
-  const uint32_t middle = a1 * b0 + (low >> 16), other = a0 * b1 + (middle & 0xffff);
-  const uint32_t high = a1 * b1 + (middle >> 16) + (other >> 16);
-  return (uint64_t)high << 32 | (other << 16 | (low & 0xffff));
-#else
-  return (uint64_t)a * b;
-#endif
 }
 
 // The magnitude from m * 2^up, which is below 2^31, and how many bits of its product with the

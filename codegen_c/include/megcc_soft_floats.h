@@ -2,7 +2,8 @@
 #ifndef MEGCC_SOFT_FLOATS_H
 #define MEGCC_SOFT_FLOATS_H
 
-#if (defined(__arm__) && !defined(__ARM_FP)) || (defined(__riscv) && !defined(__riscv_flen))
+#ifdef MEGCC_SOFT_FLOATS  // given by a test, on a machine with floats
+#elif (defined(__arm__) && !defined(__ARM_FP)) || (defined(__riscv) && !defined(__riscv_flen))
 #define MEGCC_SOFT_FLOATS 1
 #else
 #define MEGCC_SOFT_FLOATS 0

@@ -247,5 +247,6 @@ def applicable(kernel: KernelFile, target: Target) -> list[Case]:
     cases = [c for c in cases_of(kernel.op) if not kernel.refusal(target.arch, c.facts)]
     symbols = sorted({kernel.instance(c.facts).symbol for c in cases})
     most = min(target.most, target.portable) if "portable" in kernel.archs else target.most
-    kept = set(symbols[:: max(1, -(-len(symbols) // most))])  # evenly over the names
+    # Evenly over the names; by an odd step, as an even one may leave out one of a macro's values.
+    kept = set(symbols[:: -(-len(symbols) // most) | 1])
     return [c for c in cases if kernel.instance(c.facts).symbol in kept]

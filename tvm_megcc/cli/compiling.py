@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tvm_megcc.cli import dynamic, memory, options
 from tvm_megcc.core import preference as preferences
-from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, Preference
+from tvm_megcc.core.preference import OPTIMIZE, PRECISIONS, SOFTMAX, Preference
 from tvm_megcc.errors import InputError
 from tvm_megcc.options import CompileOptions
 from tvm_megcc.target import TAG, architecture, resolve, resolve_for
@@ -92,6 +92,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="fp16: weights and activations of 16 bits, computed with in f16 where the machine has"
         " +fp16; mixed: stored so, computed with in f32; fp32: neither; model: fp16 for a model in"
         " f16, else fp32 (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--softmax",
+        choices=SOFTMAX,
+        default=preferences.DEFAULT.softmax,
+        help="integer: a softmax between 8-bit tensors uses no floats, and an element may differ"
+        " by one step of its scale (default: %(default)s)",
     )
     parser.add_argument(
         "--tuning-records",

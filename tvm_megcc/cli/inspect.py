@@ -201,6 +201,8 @@ def spending_line(spent: Mapping[str, Any]) -> str:
     asked = f"--optimize {preference['optimize']}{' --exact' if preference['exact'] else ''}"
     if "precision" in preference:
         asked += f" --precision {preference['precision']}"
+    if preference.get("softmax", "float") != "float":
+        asked += f" --softmax {preference['softmax']}"
     if not spent["calls"]:
         return f"{asked}; no call has a choice"
     allowed = spent["allowed_bytes"]

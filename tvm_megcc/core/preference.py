@@ -15,6 +15,8 @@ from tvm_megcc.errors import InputError
 #: Growth of a model's weights that each mode allows, as a fraction; None: any.
 GROWTH: dict[str, tuple[int, int] | None] = {"speed": None, "balanced": (1, 4), "size": (0, 1)}
 OPTIMIZE = tuple(GROWTH)
+#: Arithmetic of a softmax between 8-bit tensors.
+SOFTMAX = ("float", "integer")
 #: Types in which floats are stored and computed.
 PRECISIONS = ("model", "fp32", "fp16", "mixed")
 
@@ -36,16 +38,20 @@ class Preference:
         ``fp16`` stores floats in 16 bits and computes in them where the machine can; ``mixed``
         stores them so and computes in f32; ``fp32`` does both in f32. ``model``: as ``fp16`` for a
         model in f16, else as ``fp32``.
+    softmax : {"float", "integer"}
+        ``integer`` computes softmaxes between 8-bit tensors without floats: an element differs
+        from that of ``float`` by at most one step of its scale.
 
     Raises
     ------
     InputError
-        When there is no such ``optimize`` or ``precision``.
+        When there is no such ``optimize``, ``precision`` or ``softmax``.
     """
 
     optimize: str = "balanced"
     exact: bool = False
     precision: str = "model"
+    softmax: str = "float"
 
     def __post_init__(self) -> None:
         if self.optimize not in GROWTH:
@@ -55,6 +61,10 @@ class Preference:
         if self.precision not in PRECISIONS:
             raise InputError(
                 f"precision {self.precision!r} is not known; choose from {', '.join(PRECISIONS)}"
+            )
+        if self.softmax not in SOFTMAX:
+            raise InputError(
+                f"softmax {self.softmax!r} is not known; choose from {', '.join(SOFTMAX)}"
             )
 
     def allowance(self, weights: int) -> int | None:

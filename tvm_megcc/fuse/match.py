@@ -129,7 +129,8 @@ class _Matcher:
                 parts = {n: found.parts[p] for n, p in anchor.parts.items() if p in found.parts}
                 parts["root"] = value
                 for grown in grow(self.graph, var, found.calls, anchor.steps):
-                    yield _Candidate(anchor, Parts(parts, self.graph.symbols), grown)
+                    known = Parts(parts, self.graph.symbols, self.preference)
+                    yield _Candidate(anchor, known, grown)
 
     def _claim(self, candidate: _Candidate) -> bool:
         graph, grown = self.graph, candidate.grown

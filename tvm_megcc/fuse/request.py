@@ -9,6 +9,7 @@ import numpy as np
 from tvm import relax
 from tvm.relax.dpl import DFPattern, is_op, wildcard
 
+from tvm_megcc.core.preference import DEFAULT, Preference
 from tvm_megcc.dims import Size
 from tvm_megcc.fuse.epilogue import Step, Tail
 from tvm_megcc.fuse.graph import root_of
@@ -25,11 +26,18 @@ class Parts(dict[str, relax.Expr]):
     ----------
     symbols : Symbols
         The dims of the function around them.
+    preference : Preference
+        The user's preference, read for operators whose arithmetic has an option.
     """
 
-    def __init__(self, exprs: Mapping[str, relax.Expr], symbols: Symbols) -> None:
+    def __init__(
+        self,
+        exprs: Mapping[str, relax.Expr],
+        symbols: Symbols,
+        preference: Preference = DEFAULT,
+    ) -> None:
         super().__init__(exprs)
-        self.symbols = symbols
+        self.symbols, self.preference = symbols, preference
 
     def shape_of(self, expr: relax.Expr) -> tuple[Size, ...] | None:
         """As `relax_tools.exprs.shape_of`."""

@@ -231,8 +231,8 @@ def qgemm_lines(array: Array, call: Call, nr: int, kr: int) -> Array:
     by side (`_grouped`). Reads the fact ``g``.
     """
     groups = int(call.facts["g"])
-    rows = array.reshape(groups, array.shape[0] // groups, 1, -1)
-    return _grouped(rows, nr, kr, kr)
+    length = int(np.prod(array.shape[1:]))
+    return _grouped(array.reshape(groups, array.shape[0] // groups, 1, length), nr, kr, kr)
 
 
 @packer

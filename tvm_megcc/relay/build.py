@@ -70,8 +70,8 @@ def build(
     **fields
         Instead of those of `options`: ``params``, ``board`` (whose machine then is the default
         target), ``io``, ``memory``, ``preference`` and ``externs`` of
-        `tvm_megcc.options.CompileOptions`; ``optimize``, ``exact`` and ``precision`` of
-        `tvm_megcc.core.preference.Preference`.
+        `tvm_megcc.options.CompileOptions`; ``optimize``, ``exact``, ``precision`` and ``softmax``
+        of `tvm_megcc.core.preference.Preference`.
 
     Returns
     -------

@@ -8,6 +8,7 @@
 #ifndef MEGCC_QGEMM_MVE_H
 #define MEGCC_QGEMM_MVE_H
 
+#include "simd/megcc_mve_bytes.h"
 #include "simd/megcc_requant_mve.h"
 
 #ifndef X
@@ -21,46 +22,11 @@
 // Copies `count` bytes of X as signed ones; gives the end.
 MEGCC_INLINE int8_t *megcc_mve_copy(int8_t *to, const MEGCC_CTYPE(X) * x, int32_t count) {
   if (count <= 0) return to;
-  int8_t *next = to;
   if (MEGCC_IS_UNSIGNED(X)) {
-    __asm__ volatile(
-        "vmov.i8 q1, #128\n\t"
-        "dlstp.8 lr, %[n]\n"
-        "1:\n\t"
-        "vldrb.8 q0, [%[x]], #16\n\t"
-        "veor q0, q0, q1\n\t"
-        "vstrb.8 q0, [%[to]], #16\n\t"
-        "letp lr, 1b"
-        : [x] "+l"(x), [to] "+l"(next)
-        : [n] "r"(count)
-        : "lr", "q0", "q1", "memory");
+    megcc_mve_signed(to, x, count);
   } else {
-    __asm__ volatile(
-        "dlstp.8 lr, %[n]\n"
-        "1:\n\t"
-        "vldrb.8 q0, [%[x]], #16\n\t"
-        "vstrb.8 q0, [%[to]], #16\n\t"
-        "letp lr, 1b"
-        : [x] "+l"(x), [to] "+l"(next)
-        : [n] "r"(count)
-        : "lr", "q0", "memory");
+    megcc_mve_move(to, x, count);
   }
-  return to + count;
-}
-
-// `count` bytes of one value; gives the end.
-MEGCC_INLINE int8_t *megcc_mve_fill(int8_t *to, int8_t value, int32_t count) {
-  if (count <= 0) return to;
-  int8_t *next = to;
-  __asm__ volatile(
-      "vdup.8 q0, %[v]\n\t"
-      "dlstp.8 lr, %[n]\n"
-      "1:\n\t"
-      "vstrb.8 q0, [%[to]], #16\n\t"
-      "letp lr, 1b"
-      : [to] "+l"(next)
-      : [n] "r"(count), [v] "r"(value)
-      : "lr", "q0", "memory");
   return to + count;
 }
 

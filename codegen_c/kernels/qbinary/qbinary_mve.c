@@ -1,35 +1,38 @@
 // kernel: qbinary_mve A=i8 B=i8 Y=i8 FUNC=QBINARY_ADD
 // like: qbinary_ref
 // arch: cortexm
-// isa: mve.fp
+// isa: mve
 // rank: 10
-// params: A=A B=B Y=Y FUNC=func OFFSET=(offset != 0)
 // cost: 5
 //
-// Four elements at a time. Helium does not divide: v / Y_SCALE is v times 1 / Y_SCALE, which
-// differs by less than 2^-12 where y is within its limits. A block with an element that near to a
-// half, about one in 100, is computed again by divisions, which are exact.
-#include <arm_mve.h>
-
+// Four elements at a time, in fixed point. A block with an element whose result is next to a half
+// is looked at again: such elements are computed one by one, as op/qbinary.h says.
 #include "math/megcc_round.h"
 #include "megcc_dtype.h"
 #include "megcc_qbinary.h"
+#include "simd/megcc_fixed_mve.h"
+#include "simd/megcc_mve_bytes.h"
 
-#define MOST 16  // elements of a block
-// How far from its integer a number may be, whose rounding is beyond doubt.
-#define CLEAR 0.4997f
-// Scales and their reciprocals with which no product here is infinite.
+#define MOST 32  // elements of a block
+// Scales and their reciprocals with which no number here is subnormal or infinite.
 #define LARGE 1e9f
+// The largest error of a sum, in its last bits: steps are rounded to integers (by 290 altogether),
+// and f32 rounds four numbers below 255 * 2 (by 32 each), and three below 512 (by 32 each).
+#define NEAR 640
 
 typedef struct {
   int32_t a_zero, b_zero, zero, low, high;
-  float a_scale, b_scale, scale, inverse, offset;
+  float a_scale, b_scale, scale, offset;
+  int32_t a_steps, b_steps;  // steps of y that one of a and of b is, in fixed point
+  megcc_fixed_t product;     // of two differences
+  int32_t start, part;       // what a result begins with, and its bits below the point
+  uint32_t window;           // of those bits, at the top of a word, that are next to a half
 } megcc_qbinary_t;
 
 // An element as op/qbinary.h says.
 MEGCC_INLINE int32_t megcc_qbinary_one(const megcc_qbinary_t *q, int32_t a, int32_t b) {
-  float left = (float)(a - q->a_zero) * q->a_scale, right = (float)(b - q->b_zero) * q->b_scale;
-  __asm__("" : "+t"(left), "+t"(right));  // rounded, though packages are compiled with contraction
+  volatile float left = (float)(a - q->a_zero) * q->a_scale;   // rounded, though packages are
+  volatile float right = (float)(b - q->b_zero) * q->b_scale;  // compiled with contraction
   float v = FUNC == QBINARY_MUL ? left * right : left + right;
   v = megcc_roundf(v / q->scale + q->offset);
   const float low = (float)(q->low - q->zero), high = (float)(q->high - q->zero);
@@ -37,56 +40,108 @@ MEGCC_INLINE int32_t megcc_qbinary_one(const megcc_qbinary_t *q, int32_t a, int3
   return (int32_t)(v < high ? v : high) + q->zero;
 }
 
-MEGCC_COLD static void megcc_qbinary_exact(const megcc_qbinary_t *q, const MEGCC_CTYPE(A) * a,
-                                           const MEGCC_CTYPE(B) * b, uint8_t *y, int32_t n) {
-  for (int32_t k = 0; k < n; ++k) y[k] = (uint8_t)megcc_qbinary_one(q, a[k], b[k]);
+// The result of an element in fixed point.
+MEGCC_INLINE uint32_t megcc_qbinary_fixed(const megcc_qbinary_t *q, int32_t a, int32_t b) {
+  if (FUNC != QBINARY_MUL) {
+    return (uint32_t)a * (uint32_t)q->a_steps + (uint32_t)b * (uint32_t)q->b_steps +
+           (uint32_t)q->start;
+  }
+  const int32_t t = (int32_t)((uint32_t)((a - q->a_zero) * (b - q->b_zero)) << q->product.up);
+  return (uint32_t)((int64_t)t * q->product.factor >> 32) + (uint32_t)q->start;
 }
 
-#define MEGCC_WIDENED_i8 vldrbq_z_s32
-#define MEGCC_WIDENED_u8(p, some) vreinterpretq_s32_u32(vldrbq_z_u32(p, some))
+// Computes the elements of a block that are next to a half.
+MEGCC_COLD static void megcc_qbinary_mend(const megcc_qbinary_t *q, const MEGCC_CTYPE(A) * a,
+                                          const MEGCC_CTYPE(B) * b, uint8_t *y, int32_t n) {
+  for (int32_t k = 0; k < n; ++k) {
+    if (megcc_qbinary_fixed(q, a[k], b[k]) << (32 - q->part) <= q->window) {
+      y[k] = (uint8_t)megcc_qbinary_one(q, a[k], b[k]);
+    }
+  }
+}
+
+// Four elements of a in q0, of b in q1.
+#define LOADS MEGCC_MVE_LOAD(A, 32) "q0, [%[a]], #4\n\t" MEGCC_MVE_LOAD(B, 32) "q1, [%[b]], #4\n\t"
+// The text of megcc_qbinary_fixed of these, to q0; that of its bits below the point, to q1, and of
+// those above it.
+#if FUNC == QBINARY_MUL
+#define FIXED                        \
+  "vsub.i32 q0, q0, %[a_zero]\n\t"   \
+  "vsub.i32 q1, q1, %[b_zero]\n\t"   \
+  "vmul.i32 q0, q0, q1\n\t"          \
+  "vshl.s32 q0, %[up]\n\t"           \
+  "vmulh.s32 q0, q0, %q[factor]\n\t" \
+  "vadd.i32 q0, q0, %[start]\n\t"
+#define BELOW "vshl.i32 q1, q0, %[left]\n\t"
+#define ABOVE "vshr.s32 q0, q0, %[right]\n\t"
+#define FIXED_OPERANDS                                                                 \
+  [a_zero] "r"(q->a_zero), [b_zero] "r"(q->b_zero), [up] "r"(q->product.up),           \
+      [factor] "w"(vdupq_n_s32(q->product.factor)), [left] "i"(32 - MEGCC_FIXED_BITS), \
+      [right] "i"(MEGCC_FIXED_BITS)
+#else
+#define FIXED                               \
+  "vmlas.s32 q0, %q[a_steps], %[start]\n\t" \
+  "vmla.s32 q0, q1, %[b_steps]\n\t"
+#define BELOW "vshl.u32 q1, q0, %q[left]\n\t"
+#define ABOVE "vshl.s32 q0, %[right]\n\t"
+#define FIXED_OPERANDS                                               \
+  [a_steps] "w"(vdupq_n_s32(q->a_steps)), [b_steps] "r"(q->b_steps), \
+      [left] "w"(vdupq_n_s32(32 - q->part)), [right] "r"(-q->part)
+#endif
 
 // At most MOST elements to `y`; whether all are right.
-MEGCC_INLINE int megcc_qbinary_block(const megcc_qbinary_t *q, const MEGCC_CTYPE(A) * a,
-                                     const MEGCC_CTYPE(B) * b, uint8_t *y, int32_t n) {
-  const int32x4_t low = vdupq_n_s32(q->low), high = vdupq_n_s32(q->high);
-  float32x4_t most = vdupq_n_f32(0.0f);
-  for (; n > 0; n -= 4, a += 4, b += 4, y += 4) {
-    const mve_pred16_t some = vctp32q((uint32_t)n);
-    const int32x4_t l = vsubq_n_s32(MEGCC_CAT(MEGCC_WIDENED_, A)(a, some), q->a_zero);
-    const int32x4_t r = vsubq_n_s32(MEGCC_CAT(MEGCC_WIDENED_, B)(b, some), q->b_zero);
-    float32x4_t left = vmulq_n_f32(vcvtq_f32_s32(l), q->a_scale);
-    float32x4_t right = vmulq_n_f32(vcvtq_f32_s32(r), q->b_scale);
-    __asm__("" : "+w"(left), "+w"(right));
-    float32x4_t v = FUNC == QBINARY_MUL ? vmulq_f32(left, right) : vaddq_f32(left, right);
-    v = vmulq_n_f32(v, q->inverse);
-#if OFFSET
-    __asm__("" : "+w"(v));
-    v = vaddq_n_f32(v, q->offset);
-#endif
-    const float32x4_t whole = vrndnq_f32(v);
-    most = vmaxnmaq_m_f32(most, vsubq_f32(v, whole), some);
-    int32x4_t to = vqaddq_n_s32(vcvtq_s32_f32(whole), q->zero);
-    to = vminq_s32(vmaxq_s32(to, low), high);
-    vstrbq_p_s32((int8_t *)y, to, some);
-  }
-  return vcmpgtq_n_f32(most, CLEAR) == 0;
+MEGCC_INLINE int megcc_qbinary_block(const megcc_qbinary_t *q, const uint8_t *a, const uint8_t *b,
+                                     uint8_t *y, int32_t n) {
+  uint32x4_t least = vdupq_n_u32(0xffffffff);  // of the bits below the point
+  __asm__ volatile(
+      "dlstp.32 lr, %[n]\n"
+      "1:\n\t" LOADS FIXED BELOW "vmin.u32 %q[least], %q[least], q1\n\t" ABOVE
+      "vmax.s32 q0, q0, %q[low]\n\t"
+      "vmin.s32 q0, q0, %q[high]\n\t"
+      "vstrb.32 q0, [%[y]], #4\n\t"
+      "letp lr, 1b"
+      : [a] "+l"(a), [b] "+l"(b), [y] "+l"(y), [least] "+w"(least)
+      : [n] "r"(n), [start] "r"(q->start), [low] "w"(vdupq_n_s32(q->low)),
+        [high] "w"(vdupq_n_s32(q->high)), FIXED_OPERANDS
+      : "lr", "q0", "q1", "memory");
+  return vminvq_u32(0xffffffff, least) > q->window;
 }
 
-static void megcc_qbinary_run(const void *how, const uint8_t *a, const uint8_t *b, uint8_t *y,
-                              int32_t n, int32_t step) {
+MEGCC_HOT static void megcc_qbinary_run(const void *how, const uint8_t *a, const uint8_t *b,
+                                        uint8_t *y, int32_t n, int32_t step) {
   const megcc_qbinary_t *q = how;
   uint8_t kept[MOST];  // y may be a or b
   for (int32_t count; n > 0; n -= count, a += count, b += step * count, y += count) {
     count = n < MOST ? n : MOST;
-    const MEGCC_CTYPE(A) *l = (const MEGCC_CTYPE(A) *)a;
-    const MEGCC_CTYPE(B) *r = (const MEGCC_CTYPE(B) *)b;
-    if (q->inverse == 0 || !megcc_qbinary_block(q, l, r, kept, count)) {
-      megcc_qbinary_exact(q, l, r, kept, count);
+    if (!megcc_qbinary_block(q, a, b, kept, count)) {
+      megcc_qbinary_mend(q, (const MEGCC_CTYPE(A) *)a, (const MEGCC_CTYPE(B) *)b, kept, count);
     }
-    for (int32_t k = 0; k < count; k += 16) {
-      const mve_pred16_t some = vctp8q((uint32_t)(count - k));
-      vstrbq_p_u8(y + k, vldrbq_z_u8(kept + k, some), some);
-    }
+    megcc_mve_move(y, kept, count);
+  }
+}
+
+MEGCC_INLINE int megcc_qbinary_is_usual(float scale) { return scale > 1 / LARGE && scale < LARGE; }
+
+// The numbers of a call for fixed point. If it does not serve the scales, all elements are computed
+// one by one.
+static void megcc_qbinary_prepare(megcc_qbinary_t *q) {
+  const float a = q->a_scale / q->scale, b = q->b_scale / q->scale, most = a > b ? a : b;
+  const int is_fixed = megcc_qbinary_is_usual(q->scale) && megcc_qbinary_is_usual(q->a_scale) &&
+                       megcc_qbinary_is_usual(q->b_scale) && megcc_mve_is_whole(q->offset) &&
+                       (FUNC == QBINARY_MUL || most < 8);
+  const int32_t zero = q->zero + (is_fixed ? (int32_t)q->offset : 0);
+  q->a_steps = q->b_steps = q->start = 0;
+  q->part = MEGCC_FIXED_BITS;
+  q->product = megcc_mve_fixed_of(q->a_scale * b, 255 * 255);
+  q->window = is_fixed ? q->product.window : 0xffffffff;
+  if (is_fixed && FUNC == QBINARY_MUL) q->start = megcc_mve_fixed_start(zero);
+  if (is_fixed && FUNC == QBINARY_ADD) {
+    q->part = most < 2 ? 20 : 18;
+    const int32_t one = 1 << q->part;
+    q->window = (2u * NEAR) << (32 - q->part);
+    q->a_steps = (int32_t)(a * (float)one + 0.5f);
+    q->b_steps = (int32_t)(b * (float)one + 0.5f);
+    q->start = zero * one + one / 2 + NEAR - q->a_zero * q->a_steps - q->b_zero * q->b_steps;
   }
 }
 
@@ -100,8 +155,6 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   q.b_scale = megcc_attr_f32(attr[QBINARY_B_SCALE]);
   q.scale = megcc_attr_f32(attr[QBINARY_Y_SCALE]);
   q.offset = megcc_attr_f32(attr[QBINARY_OFFSET]);
-  const int usual = q.scale > 1 / LARGE && q.scale < LARGE && q.a_scale < LARGE &&
-                    q.b_scale < LARGE && q.a_scale > 1 / LARGE && q.b_scale > 1 / LARGE;
-  q.inverse = usual ? 1 / q.scale : 0;
+  megcc_qbinary_prepare(&q);
   megcc_qbinary(ptr, attr, begin, end, megcc_qbinary_run, &q);
 }

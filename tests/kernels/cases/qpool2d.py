@@ -34,6 +34,9 @@ CASES = [
       for x in ("i8", "u8") for ends in ("least", "most") for zero in ("min", "max")
       for func, scale in ((AVG, 0.5), (SUM, 1e-3))),
     {"h": 3, "w": 3, "c": 33, "func": SUM, "scale": 1e30},
+    # Sums of windows that the image's edges cut.
+    *({"h": 6, "w": 7, "c": 18, "kh": 3, "kw": 4, "pt": 1, "pb": 1, "pl": 2, "pr": 1, "func": SUM,
+       "x": x, "y": x, "scale": 0.07} for x in ("i8", "u8")),
 ]  # fmt: skip
 
 
