@@ -84,7 +84,9 @@ def loops(found: Program) -> list[tuple[int, int, int]]:
     rows = []
     for number, step in enumerate(found.calls):
         if isinstance(step, Loop):
-            end = next(k for k in range(number, len(found.calls)) if isinstance(found.calls[k], End))
+            end = next(
+                k for k in range(number, len(found.calls)) if isinstance(found.calls[k], End)
+            )
             assert step.limit is not None
             at = found.tensors[step.limit].location
             rows.append((number, end, int.from_bytes(found.weights[at.index].data, "little")))

@@ -71,7 +71,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="plan memory for up to N threads; fewer work, too (default: %(default)s)",
     )
 
-
     group.add_argument(
         "--stream",
         type=_stream,

@@ -1,7 +1,8 @@
 """Streaming: runs of calls over an image by bands of rows, so that their tensors are line buffers.
 
-Enters: a `Program` from ``lower``, each value in a storage of its own. Leaves: the same computation, to
-the bit, in which the calls around the peak of live bytes are loops over bands of rows.
+Enters: a `Program` from ``lower``, each value in a storage of its own. Leaves: the same
+computation, to the bit, in which the calls around the peak of live bytes are loops over bands of
+rows.
 
 Example
 -------

@@ -1,8 +1,8 @@
 """A run of calls becomes a loop over bands of rows: its tensors become line buffers.
 
-Every call gets the path of its band from what reads its result: in iteration t the last call computes
-rows t * band to (t + 1) * band, and each call before it so many that all its readers have their
-windows. So no row is computed twice, and none before it is needed.
+Every call gets the path of its band from what reads its result: in iteration t the last call
+computes rows t * band to (t + 1) * band, and each call before it so many that all its readers have
+their windows. So no row is computed twice, and none before it is needed.
 
 A line buffer holds the rows from the first that is still read to the last that has been computed.
 Where nothing stays from one iteration to the next, it lives between its writer and its last reader
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import lcm, prod
+from math import lcm
 from typing import cast
 
 import numpy as np
@@ -160,7 +160,7 @@ def looped(group: Group, band: int) -> Program | None:
 
 
 def _is_simple(program: Program, images: Mapping[int, _Image]) -> bool:
-    """Whether each line buffer's storage holds one value: all its tensors are views of all of it."""
+    """Whether all tensors in a line buffer's storage are views of all of it."""
     for tensor in program.tensors:
         at = tensor.location
         image = images.get(at.index) if at.space == "arena" else None

@@ -103,9 +103,11 @@ class _Search:
 
 
 def _same_call(program: Program, step: int, other: Program) -> int | None:
-    """The step of another stage of the program that makes the same tensors; None where there is none."""
+    """The step of another stage of the program that makes the same tensors, if there is one."""
     call = program.calls[step]
     if not isinstance(call, Call):
         return None
-    places = (n for n, c in enumerate(other.calls) if isinstance(c, Call) and c.writes == call.writes)
+    places = (
+        n for n, c in enumerate(other.calls) if isinstance(c, Call) and c.writes == call.writes
+    )
     return next(places, None)

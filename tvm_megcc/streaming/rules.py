@@ -307,9 +307,7 @@ def _keeps(seen: _Seen, axis: int) -> bool:
     a = seen.facts
     if seen.op == "pad":
         return not any(a[f"{side}{k}"] for side in "az" for k in range(axis + 1))
-    return all(
-        (a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis + 1)
-    )
+    return all((a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis + 1))
 
 
 def _bits(value: float) -> int:

@@ -1,8 +1,8 @@
 """Calls that compute a band of an image's rows at a time, in a loop, and where these rows lie.
 
 In iteration ``t`` of the loop around it, a call computes its output's rows from ``at(t)`` to
-``at(t + 1)``. A tensor that the loop needs a few rows of is a *line buffer*: it begins with the first
-row that is still read, and `Slide` moves the rows that stay to its beginning.
+``at(t + 1)``. A tensor that the loop needs a few rows of is a *line buffer*: it begins with the
+first row that is still read, and `Slide` moves the rows that stay to its beginning.
 
 Example
 -------
