@@ -209,7 +209,8 @@ def of_relax() -> tvm.IRModule:
 
 
 def test_reach_is_everything() -> None:
-    found = reach.reached(everything()) | reach.matched(of_relax())
+    vectors = (*ARCHITECTURES, "cortexm+mve.fp")
+    found = reach.reached(everything(), vectors) | reach.matched(of_relax())
     models = reach_models
     for model in (
         models.quantised(), models.weights_alone(), models.halves(), models.bf16(), models.tied(),

@@ -3,9 +3,9 @@
 //
 // A tile is PIXELS outputs of a row by NR channels; its sums stay in registers. For each plane and
 // row of the kernel, what the tile's windows cover (SPAN pixels) is read once; tap j of output p is
-// pixel p * SW + j of it. NEON multiplies by a lane of these vectors, other machines broadcast a
-// pixel. Where the windows reach over a border, they are read from a patch: a copy of what they
-// cover, with the value of `pad` where there is no image.
+// pixel p * SW + j of it. NEON multiplies by a lane of these vectors, Helium by a core register;
+// other machines broadcast a pixel. Where the windows reach over a border, they are read from a
+// patch: a copy of what they cover, with the value of `pad` where there is no image.
 //
 // Workspace: the offsets of a tile's rows in the image and in a patch (8 bytes each, whatever the
 // machine), and a patch.
@@ -31,6 +31,8 @@
 #define MEGCC_PLANES_PIXELS 8
 #elif MEGCC_VL == 8
 #define MEGCC_PLANES_PIXELS 6
+#elif defined(MEGCC_SIMD_MVE_H)
+#define MEGCC_PLANES_PIXELS 3
 #else
 #define MEGCC_PLANES_PIXELS 4
 #endif
@@ -47,6 +49,8 @@
 #define MEGCC_PLANES_EACH_PIXEL(M, j) MEGCC_PLANES_FOUR(M, 0, j) MEGCC_PLANES_FOUR(M, 4, j)
 #elif MEGCC_PLANES_PIXELS == 6
 #define MEGCC_PLANES_EACH_PIXEL(M, j) MEGCC_PLANES_FOUR(M, 0, j) M(4, j) M(5, j)
+#elif MEGCC_PLANES_PIXELS == 3
+#define MEGCC_PLANES_EACH_PIXEL(M, j) M(0, j) M(1, j) M(2, j)
 #else
 #define MEGCC_PLANES_EACH_PIXEL(M, j) MEGCC_PLANES_FOUR(M, 0, j)
 #endif
@@ -90,6 +94,10 @@
                  MEGCC_PLANES_LANE(e) & 1)
 #endif
 #define MEGCC_PLANES_PIXEL(p, j)
+#elif defined(MEGCC_SIMD_MVE_H)
+#define MEGCC_PLANES_READ
+#define MEGCC_PLANES_PIXEL(p, j) const float x = src[(p)*SW + (j)];
+#define MEGCC_PLANES_SUM(sum, e, w) vfmaq_n_f32(sum, w, x)
 #else
 #define MEGCC_PLANES_READ
 #define MEGCC_PLANES_PIXEL(p, j) const megcc_vf x = megcc_vf_dup(megcc_elem_f32(src[(p)*SW + (j)]));

@@ -25,7 +25,8 @@
 MEGCC_HOT static void MEGCC_DW_NAME(MEGCC_DW_TALL)(const megcc_dw_t *d) {
   const ptrdiff_t out_step = d->step;
   const megcc_vf act_a = d->act_a, act_b = d->act_b;
-  megcc_vf taps[DW_K * DW_K], sums[MEGCC_DW_SETS][MEGCC_DW_TALL], x[MEGCC_DW_IN_ROWS];
+  megcc_vf sums[MEGCC_DW_SETS][MEGCC_DW_TALL], x[MEGCC_DW_IN_ROWS];
+  MEGCC_DW_TAPS
   const megcc_elem_t *p[MEGCC_DW_IN_ROWS], *res[MEGCC_DW_TALL], *w = d->w, *b = d->bias;
   ptrdiff_t step[MEGCC_DW_IN_ROWS], channels = d->channels;
   megcc_elem_t *out[MEGCC_DW_TALL];

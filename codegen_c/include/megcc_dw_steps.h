@@ -12,7 +12,24 @@
   MEGCC_DW_FIVE(M, 5) MEGCC_DW_FIVE(M, 10) MEGCC_DW_FIVE(M, 15) MEGCC_DW_FIVE(M, 20)
 #endif
 #define MEGCC_DW_EACH_IN(M) MEGCC_DW_FIVE(M, 0) MEGCC_DW_FIVE(M, 5) M(10)
+#ifdef MEGCC_SIMD_MVE_H
+// Eight registers hold sums, an input and a tap: each use of a tap loads it from the stack, by
+// name, as compilers would spill sums instead.
+#define MEGCC_DW_TAPS float taps[DW_K * DW_K * MEGCC_VL];
+#define MEGCC_DW_LOAD_TAP(t) \
+  megcc_vf_lanes(taps + (t)*MEGCC_VL, megcc_vf_load_move(&tap, d->tap_step));
+#define MEGCC_DW_NOW(i, j)                  \
+  megcc_vf now;                             \
+  __asm__ volatile("vldrw.32 %q0, [%1, %2]" \
+                   : "=w"(now)              \
+                   : "r"(taps), "i"(16 * ((i)*DW_K + (j))), "m"(taps));
+#else
+#define MEGCC_DW_TAPS megcc_vf taps[DW_K * DW_K];
 #define MEGCC_DW_LOAD_TAP(t) taps[t] = megcc_vf_load_move(&tap, d->tap_step);
+#define MEGCC_DW_NOW(i, j) const megcc_vf now = taps[(i)*DW_K + (j)];
+#endif
+#define MEGCC_DW_FMA(r, i, set, _) \
+  sums[set][r] = megcc_vf_fma(sums[set][r], x[(r)*STRIDE + (i)], now);
 #define MEGCC_DW_OPEN_IN(i)                            \
   if ((i) < MEGCC_DW_IN_ROWS) {                        \
     p[MEGCC_DW_I(i)] = d->rows[MEGCC_DW_I(i)].at;      \
@@ -32,8 +49,6 @@
 
 #define MEGCC_DW_TAKE(r, i, _, __) \
   x[(r)*STRIDE + (i)] = megcc_vf_load_move(&p[(r)*STRIDE + (i)], step[(r)*STRIDE + (i)]);
-#define MEGCC_DW_FMA(r, i, j, set) \
-  sums[set][r] = megcc_vf_fma(sums[set][r], x[(r)*STRIDE + (i)], taps[(i)*DW_K + (j)]);
 // Bias and limits of the activation are read at each use where the taps leave no register for them.
 #if defined(MEGCC_SIMD_LOAD_HERE) && !defined(MEGCC_F16) && DW_K == 3
 #define MEGCC_DW_BIAS megcc_vf_load_here(b)
@@ -64,7 +79,8 @@
 #define MEGCC_DW_NO 8
 #define MEGCC_DW_TAP(i, j, set)                                \
   if ((set) != MEGCC_DW_NO) {                                  \
-    MEGCC_DW_EACH_ROW(MEGCC_DW_FMA, i, j, (set) % MEGCC_DW_NO) \
+    MEGCC_DW_NOW(i, j)                                         \
+    MEGCC_DW_EACH_ROW(MEGCC_DW_FMA, i, (set) % MEGCC_DW_NO, 0) \
   }
 // Kernel rows below the stride need an input row for every output row, the others one more.
 #define MEGCC_DW_TAKES(i)                                \

@@ -21,7 +21,11 @@
 #define megcc_dw_by_tiles megcc_dw_by_pixels
 #else
 
+#ifdef MEGCC_SIMD_MVE_H  // which has eight registers
+#define MEGCC_DW_TILE 3
+#else
 #define MEGCC_DW_TILE 8
+#endif
 
 // The first `count` pixels of a tile, `step` elements apart.
 MEGCC_INLINE void megcc_dw_store_tile(const megcc_dw_pixel_t *d, size_t c, megcc_vf *sums,

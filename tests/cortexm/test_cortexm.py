@@ -109,6 +109,23 @@ def test_floats_on_every_board(cpu: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(got.outputs["output"], wanted["output"], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.parametrize("flags", ["-O1 -fno-omit-frame-pointer", "-Os"])
+def test_helium_floats_whatever_the_flags(flags: str, precision: str, tmp_path: Path) -> None:
+    """Tiles in assembly leave a register for the frame; small code has fewer tiles."""
+    model = tmp_path / "tiny_residual.onnx"
+    model.write_bytes(zoo.build("tiny_residual").SerializeToString())
+    port = onnx.load(model).graph.input[0]
+    shape = [d.dim_value for d in port.type.tensor_type.shape.dim]
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    _, wanted = reference.values(onnx.load(model), {port.name: x}, ["output"])
+    package = compiled(model, tmp_path, "--mcpu", "cortex-m55", "--precision", precision)
+    firmware = board.firmware.Firmware(package, "cortex-m55", (*board.WARNINGS, *flags.split()))
+    got = firmware.counted({port.name: x}).outputs["output"]
+    limit = 1e-4 if precision == "fp32" else 2e-2
+    np.testing.assert_allclose(got, wanted["output"], rtol=limit, atol=limit)
+
+
 def addresses(program: Path) -> dict[str, int]:
     """The address of each symbol by name."""
     command = ["arm-none-eabi-nm", program]

@@ -116,12 +116,12 @@ TARGETS = (
     # No other CPU has Helium's instructions, and qemu-arm has no Cortex-M in all its versions.
     *(
         Target(name, arch, ROWS["cortexm"].compiler, (*flags, "-O2", "-ffreestanding"),
-               ("qemu-system-arm",), "gcc-arm-none-eabi qemu-system-arm", most=most, portable=0,
-               own=True, board="mps3-an547")
-        for name, arch, flags, most in (
-            ("helium", "cortexm+mve.fp", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 8),
+               ("qemu-system-arm",), "gcc-arm-none-eabi qemu-system-arm", most=most,
+               portable=portable, own=True, board="mps3-an547")
+        for name, arch, flags, most, portable in (
+            ("helium", "cortexm+mve.fp", ("-mcpu=cortex-m55", "-mfloat-abi=hard"), 8, 3),
             ("helium_integers", "cortexm+mve",
-             ("-mthumb", "-march=armv8.1-m.main+mve", "-mfloat-abi=hard"), 3),
+             ("-mthumb", "-march=armv8.1-m.main+mve", "-mfloat-abi=hard"), 3, 0),
         )
     ),
 )  # fmt: skip

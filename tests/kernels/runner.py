@@ -261,15 +261,20 @@ def run_jobs(
         results.unlink(missing_ok=True)
 
 
+def on_board(target: Target, program: str, *given: str) -> list[str]:
+    """The command that runs a program with BARE's start on a target's board."""
+    return [
+        *target.runner, "-M", target.board, *"-display none -monitor none -serial none".split(),
+        "-semihosting-config", "enable=on,target=native", "-kernel", program,
+        "-append", " ".join(given),
+    ]  # fmt: skip
+
+
 def _run(target: Target, command: list[str]) -> str:
     env = dict(os.environ, ASAN_OPTIONS="handle_segv=0:detect_leaks=0")
     command = [*target.runner, *command]
     if target.board:
-        program, given = command[1], " ".join(command[2:])
-        command = [
-            *target.runner, "-M", target.board, *"-display none -monitor none -serial none".split(),
-            "-semihosting-config", "enable=on,target=native", "-kernel", program, "-append", given,
-        ]  # fmt: skip
+        command = on_board(target, *command[1:])
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
     except subprocess.TimeoutExpired:

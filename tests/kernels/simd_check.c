@@ -1,6 +1,7 @@
 // One function of megcc_simd.h, megcc_simd_types.h, megcc_vmath.h, megcc_vtrig.h or megcc_act.h per
 // number, over an array: test_simd.py.
-// usage: simd_check < (int32 function, int32 count, words a, words b)  > int32 lanes, words
+// usage: simd_check [IN OUT], else standard input and output
+//   IN  (int32 function, int32 count, words a, words b)    OUT  int32 lanes, words
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,16 +137,18 @@ static void move(int f, const void *x, void *y, int count) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
   int32_t head[2];
   float *a, *b, *y;
-  if (fread(head, 4, 2, stdin) != 2) return 1;
+  FILE *in = argc > 2 ? fopen(argv[1], "rb") : stdin;
+  FILE *out = argc > 2 ? fopen(argv[2], "ab") : stdout;
+  if (in == NULL || out == NULL || fread(head, 4, 2, in) != 2) return 1;
   const int f = head[0], count = head[1];
   a = malloc((size_t)count * 4 + 4);
   b = malloc((size_t)count * 4 + 4);
   y = malloc((size_t)count * 4 + 4);
-  if (fread(a, 4, (size_t)count, stdin) != (size_t)count) return 1;
-  if (fread(b, 4, (size_t)count, stdin) != (size_t)count) return 1;
+  if (fread(a, 4, (size_t)count, in) != (size_t)count) return 1;
+  if (fread(b, 4, (size_t)count, in) != (size_t)count) return 1;
   if (f == 30 || f == 31 || f == 32) {  // reductions of each group of MEGCC_VL; the rest stays 0
     for (int i = 0; i < count; ++i) y[i] = 0;
     for (int i = 0; i + MEGCC_VL <= count; i += MEGCC_VL) {
@@ -187,10 +190,9 @@ int main(void) {
       }
     }
   }
-  fwrite(head, 0, 0, stdout);
   const int32_t lanes = MEGCC_VL;
-  fwrite(&lanes, 4, 1, stdout);
-  fwrite(y, 4, (size_t)count, stdout);
+  fwrite(&lanes, 4, 1, out);
+  fwrite(y, 4, (size_t)count, out);
   free(a), free(b), free(y);
   return 0;
 }

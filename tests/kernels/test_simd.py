@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness import HERE, TARGETS, Target
+from runner import BARE, on_board
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.core.this_machine import host_arch
@@ -33,7 +34,9 @@ Run = Callable[[int, np.ndarray, np.ndarray], tuple[int, np.ndarray]]
 
 
 _OF_MACHINES = [
-    pytest.param(t, marks=pytest.mark.emulator) if t.runner else t for t in TARGETS if not t.own
+    pytest.param(t, marks=pytest.mark.emulator) if t.runner else t
+    for t in TARGETS
+    if not t.own or t.arch == "cortexm+mve.fp"
 ]
 
 
@@ -45,7 +48,7 @@ def target(request: pytest.FixtureRequest) -> Target:
 @pytest.fixture
 def machine_flushes(target: Target) -> bool:
     """Whether vectors take subnormal numbers for 0, and have one NaN."""
-    return target.arch.startswith("armv7")
+    return target.arch.startswith(("armv7", "cortexm"))
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,9 @@ def run(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Run:
         f"-I{include}",
         str(HERE / "simd_check.c"),
     ]
+    if target.board:
+        command += [str(BARE / "start.c"), f"-I{BARE}", "-nostdlib", "-T", str(BARE / "board.ld")]
+        command += ["-lgcc"]
     subprocess.run([*command, "-o", str(exe)], check=True)
 
     def call(function: int, a: np.ndarray, b: np.ndarray) -> tuple[int, np.ndarray]:
@@ -75,9 +81,16 @@ def _call(
 ) -> tuple[int, np.ndarray]:
     head = np.array([function, a.size], np.int32).tobytes()
     data = head + _words(a) + _words(b)
-    done = subprocess.run([*target.runner, str(exe)], input=data, capture_output=True)
+    command = [*target.runner, str(exe)]
+    given, written = exe.with_suffix(".in"), exe.with_suffix(".out")
+    if target.board:
+        given.write_bytes(data)
+        written.write_bytes(b"")
+        command = on_board(target, str(exe), str(given), str(written))
+    done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 0, f"{function}: exit {done.returncode} {done.stderr[-500:]!r}"
-    lanes, values = done.stdout[:4], done.stdout[4:]
+    output = written.read_bytes() if target.board else done.stdout
+    lanes, values = output[:4], output[4:]
     return int(np.frombuffer(lanes, np.int32)[0]), np.frombuffer(values, np.float32)
 
 

@@ -48,6 +48,8 @@ class Feature:
     tuning : bool
         Whether it only orders instructions: every CPU of the architecture runs the code, and `bits`
         are 0.
+    vectors : bool
+        As `Architecture.vectors`, for an architecture of which only some CPUs have vectors.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Feature:
     bits: tuple[int, int]
     everywhere: bool = False
     tuning: bool = False
+    vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +228,7 @@ TABLE = (
             Feature(
                 "mve.fp", ("mve.fp",), ("mve.fp",),
                 ("-march=armv8.1-m.main+mve.fp", "-mfloat-abi=softfp"),
-                ("__ARM_FEATURE_MVE", "__ARM_FP"), (0, 1 << 31), everywhere=True,
+                ("__ARM_FEATURE_MVE", "__ARM_FP"), (0, 1 << 31), everywhere=True, vectors=True,
             ),
         ),
         includes=(("mve", "dsp"), ("mve.fp", "dsp"), ("mve.fp", "mve")),
@@ -314,6 +317,11 @@ class Machine:
     def ident(self) -> str:
         """The name as part of a C identifier or a path."""
         return self.name.replace("+", "_").replace(".", "_")
+
+    @property
+    def vectors(self) -> bool:
+        """Whether generated loops are written with vectors of floats."""
+        return self.arch.vectors or any(f.vectors for f in self.features)
 
     @property
     def extra_flags(self) -> tuple[str, ...]:

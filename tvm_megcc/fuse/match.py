@@ -97,7 +97,7 @@ class _Matcher:
         self.matches: dict[relax.Var, Match] = {}
         #: Values of other operators that generated functions compute with elementwise ones.
         self.generated: set[relax.Var] = set()
-        self._has_vectors = machine(arch).arch.vectors
+        self._has_vectors = machine(arch).vectors
 
     def take(
         self, anchors: Iterable[Anchor], wanted: Callable[[Grown], bool] = lambda grown: True

@@ -68,7 +68,7 @@ def nameless(kernel: GeneratedKernel) -> str:
 
 def generated(func: tirx.PrimFunc, prefix: str, arch: str, dims: Sequence[Size]) -> GeneratedKernel:
     """Kernel of a TIR function, whose dynamic dims are `dims` in its first call."""
-    vectors = machine(arch).arch.vectors
+    vectors = machine(arch).vectors
     usual = emit_prim_func(func, prefix, vectors=vectors)
     known = tuned.current()
     if known is None:

@@ -71,6 +71,9 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #elif defined(__arm__) && !defined(MEGCC_F16)
 #include "gemm/megcc_gemm_armv7.h"
 #endif
+#elif defined(MEGCC_SIMD_MVE_H) && NR == 2 * MEGCC_VL && !defined(MEGCC_F16) && \
+    !defined(MEGCC_GEMM_F16) && !defined(MEGCC_GEMM_WIDENS)
+#include "gemm/megcc_gemm_mve.h"
 #endif
 
 // Tile rows (then MID and FEW of them, where there are such tiles, then 1) and the vectors per row
@@ -85,6 +88,13 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_ROWS_MID 2
 #define MEGCC_GEMM_WIDE 6
 #define MEGCC_GEMM_MIDDLE 4
+#define MEGCC_GEMM_NARROW 2
+#elif defined(MEGCC_GEMM_MVE_H)
+#define MEGCC_GEMM_ROWS 3
+#define MEGCC_GEMM_ROWS_MID 2
+#define MEGCC_GEMM_NARROW 2
+#elif defined(MEGCC_SIMD_MVE_H)
+#define MEGCC_GEMM_ROWS 2
 #define MEGCC_GEMM_NARROW 2
 #elif MEGCC_VL >= 8 && defined(MEGCC_GEMM_ONE_ROW)
 #define MEGCC_GEMM_WIDE 8
@@ -115,7 +125,7 @@ typedef megcc_elem_t megcc_gemm_panel_t;
 #define MEGCC_GEMM_NARROW 4
 #endif
 // Convolutions do without two rows: an image's pixels rarely leave two or three.
-#if defined(MEGCC_SMALL) || (defined(MEGCC_GEMM_PIXELS) && MEGCC_GEMM_ROWS == 4)
+#if defined(MEGCC_SMALL) || (defined(MEGCC_GEMM_PIXELS) && MEGCC_GEMM_ROWS <= 4)
 #undef MEGCC_GEMM_ROWS_MID
 #endif
 #if defined(MEGCC_SMALL) || defined(MEGCC_GEMM_PIXELS)

@@ -5,6 +5,7 @@
 
 #define MEGCC_ROWS_1(M) M(0)
 #define MEGCC_ROWS_2(M) M(0) M(1)
+#define MEGCC_ROWS_3(M) MEGCC_ROWS_2(M) M(2)
 #define MEGCC_ROWS_4(M) M(0) M(1) M(2) M(3)
 #define MEGCC_ROWS_6(M) MEGCC_ROWS_4(M) M(4) M(5)
 #define MEGCC_ROWS_8(M) MEGCC_ROWS_6(M) M(6) M(7)

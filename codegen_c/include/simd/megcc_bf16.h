@@ -18,6 +18,8 @@
 MEGCC_INLINE megcc_vf megcc_vf_load_bf16(const uint16_t *p) {
 #if defined(MEGCC_BF16_NEON)
   return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+#elif defined(MEGCC_SIMD_MVE_H)
+  return vreinterpretq_f32_u32(vshlq_n_u32(vldrhq_u32(p), 16));
 #elif defined(MEGCC_BF16_AVX512)
   const __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)p);
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));

@@ -2,6 +2,7 @@
 //
 //   chosen by the compiler's macros    lanes   header
 //   AArch64 or Armv7 NEON                  4   megcc_simd_neon.h
+//   Helium with floats                     4   megcc_simd_mve.h
 //   AVX-512F                              16   megcc_simd_x86.h
 //   AVX2 + FMA                             8   megcc_simd_x86.h
 //   GCC or clang with 128-bit vectors      4   megcc_simd_c.h (vector extension, no intrinsics)
@@ -41,6 +42,8 @@
 #include "simd/megcc_simd_c.h"
 #elif defined(__ARM_NEON) || defined(__ARM_NEON__)
 #include "simd/megcc_simd_neon.h"
+#elif defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
+#include "simd/megcc_simd_mve.h"
 #elif (defined(__AVX512F__) && defined(__AVX512DQ__) && MEGCC_SIMD_MAX >= 16) || \
     (defined(__AVX2__) && defined(__FMA__))
 #include "simd/megcc_simd_x86.h"

@@ -57,6 +57,26 @@ MEGCC_INLINE void megcc_vi_store_low16(uint16_t *p, megcc_vi v) {
   vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(v)));
 }
 
+#elif defined(MEGCC_SIMD_MVE_H)
+
+MEGCC_INLINE megcc_vi megcc_vi_load(const int32_t *p) { return vldrwq_s32(p); }
+MEGCC_INLINE void megcc_vi_store(int32_t *p, megcc_vi v) { vstrwq_s32(p, v); }
+MEGCC_INLINE megcc_vi megcc_vi_mul(megcc_vi a, megcc_vi b) { return vmulq_s32(a, b); }
+MEGCC_INLINE megcc_vi megcc_vi_min(megcc_vi a, megcc_vi b) { return vminq_s32(a, b); }
+MEGCC_INLINE megcc_vi megcc_vi_max(megcc_vi a, megcc_vi b) { return vmaxq_s32(a, b); }
+MEGCC_INLINE megcc_vm megcc_vi_lt(megcc_vi a, megcc_vi b) { return vcmpltq_s32(a, b); }
+MEGCC_INLINE megcc_vm megcc_vi_eq(megcc_vi a, megcc_vi b) { return vcmpeqq_s32(a, b); }
+MEGCC_INLINE megcc_vi megcc_vi8_load(const int8_t *p) { return vldrbq_s32(p); }
+MEGCC_INLINE megcc_vi megcc_vu8_load(const uint8_t *p) {
+  return vreinterpretq_s32_u32(vldrbq_u32(p));
+}
+MEGCC_INLINE void megcc_vu8_store(uint8_t *p, megcc_vi v) {
+  vstrbq_u32(p, vreinterpretq_u32_s32(v));
+}
+MEGCC_INLINE void megcc_vi_store_low16(uint16_t *p, megcc_vi v) {
+  vstrhq_u32(p, vreinterpretq_u32_s32(v));
+}
+
 #elif defined(MEGCC_SIMD_X86_H)
 
 #if MEGCC_VL == 16

@@ -27,6 +27,30 @@ MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) {
   __asm__("vcvt.f16.f32 %P0, %q1" : "=w"(half) : "w"(v));
   vst1_u16(p, half);
 }
+#elif defined(MEGCC_SIMD_MVE_H)
+// f16 in the lower halves of the lanes. Conversions (vcvtb) are given as their bits: binutils 2.40
+// encodes other registers than q0 wrongly.
+#define MEGCC_VH_MVE(bits, to, from)                                               \
+  __asm__(                                                                         \
+      ".equ megcc_q0, 0; .equ megcc_q1, 1; .equ megcc_q2, 2; .equ megcc_q3, 3\n\t" \
+      ".equ megcc_q4, 4; .equ megcc_q5, 5; .equ megcc_q6, 6; .equ megcc_q7, 7\n\t" \
+      ".inst.w " #bits " + (megcc_%q0 << 13) + (megcc_%q1 << 1)"                   \
+      : "=w"(to)                                                                   \
+      : "w"(from))
+MEGCC_INLINE megcc_vf megcc_vh_wide(uint32x4_t halves) {
+  megcc_vf v;
+  MEGCC_VH_MVE(0xfe3f0e01, v, halves);
+  return v;
+}
+MEGCC_INLINE uint32x4_t megcc_vh_narrow(megcc_vf v) {
+  uint32x4_t halves;
+  MEGCC_VH_MVE(0xee3f0e01, halves, v);
+  return halves;
+}
+MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) { return megcc_vh_wide(vldrhq_u32(p)); }
+#define MEGCC_VH_SPREAD
+MEGCC_INLINE megcc_vf megcc_vh_spread(const uint16_t *p) { return megcc_vh_wide(vdupq_n_u32(*p)); }
+MEGCC_INLINE void megcc_vh_store(uint16_t *p, megcc_vf v) { vstrhq_u32(p, megcc_vh_narrow(v)); }
 #elif defined(__F16C__) && MEGCC_VL == 8
 MEGCC_INLINE megcc_vf megcc_vh_load(const uint16_t *p) {
   return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
@@ -101,6 +125,8 @@ MEGCC_INLINE void megcc_vh_store_n(uint16_t *p, megcc_vf v, int32_t n) {
 MEGCC_INLINE megcc_vf megcc_vh_round(megcc_vf v) {
 #if defined(__ARM_NEON) && defined(__ARM_FP16_FORMAT_IEEE) && (__ARM_FP & 2) && MEGCC_VL == 4
   return vcvt_f32_f16(vcvt_f16_f32(v));
+#elif defined(MEGCC_SIMD_MVE_H)
+  return megcc_vh_wide(megcc_vh_narrow(v));
 #else
   uint16_t lanes[MEGCC_VL];
   megcc_vh_store(lanes, v);

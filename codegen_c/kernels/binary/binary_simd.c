@@ -6,6 +6,7 @@
 // work: size
 // cost: 8
 // kernel: binary_f32_simd dtype=f32 arch="arm64, armv7, x86" rank=10 tolerance=1.5e-7
+// kernel: binary_f32_mve dtype=f32 arch=cortexm isa=mve.fp rank=10 tolerance=1.5e-7
 // kernel: binary_f16 dtype=f16 arch=portable rank=0 tolerance=1e-3 MEGCC_F16=1
 // kernel: binary_f16_fp16 dtype=f16 arch=arm64 isa=fp16 rank=10 tolerance=1.5e-3 MEGCC_F16=2
 //

@@ -5,6 +5,8 @@
 // cost: 256 * hw
 // kernel: global_pool_nhwc_f32_simd dtype=f32 arch="arm64, armv7, x86" rank=10 tolerance=2e-6
 //   without=WIDE
+// kernel: global_pool_nhwc_f32_mve dtype=f32 arch=cortexm isa=mve.fp rank=10 tolerance=2e-6
+//   without=WIDE
 // kernel: global_pool_nhwc_f16 dtype="x=f16 y=f16,f32" arch=portable
 //   when="sizeof(Y) == 2 or func == GLOBAL_POOL_AVG" rank=0
 //   tolerance="1e-3 if sizeof(Y) == 2 else 2e-6" MEGCC_F16=1

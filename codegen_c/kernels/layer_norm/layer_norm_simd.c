@@ -5,6 +5,7 @@
 // work: outer
 // cost: 16 * inner
 // kernel: layer_norm_f32_simd dtype=f32 arch="arm64, armv7, x86" rank=10 tolerance=2e-6
+// kernel: layer_norm_f32_mve dtype=f32 arch=cortexm isa=mve.fp rank=10 tolerance=2e-6
 // kernel: layer_norm_f16 dtype=f16 arch=portable rank=0 tolerance=2e-3 MEGCC_F16=1
 //
 // Mean, then the mean of squared differences, then the row; two vectors of partial sums:

@@ -6,6 +6,7 @@
 // work: n * oh
 // cost: 4 * ow * c * kh * kw
 // kernel: pool2d_nhwc_f32_simd dtype=f32 arch="arm64, armv7, x86" rank=10 tolerance=2e-6
+// kernel: pool2d_nhwc_f32_mve dtype=f32 arch=cortexm isa=mve.fp rank=10 tolerance=2e-6
 // kernel: pool2d_nhwc_f16 dtype=f16 arch=portable rank=0 tolerance=1e-3 MEGCC_F16=1
 // kernel: pool2d_nhwc_f16_fp16 dtype=f16 arch=arm64 isa=fp16 when="func == POOL2D_MAX" rank=10
 //   MEGCC_F16=2

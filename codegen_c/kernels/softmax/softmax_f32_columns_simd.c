@@ -1,7 +1,5 @@
-// kernel: softmax_f32_columns_simd
 // op: softmax
 // dtype: f32
-// arch: arm64, armv7, x86
 // isa: simd
 // when: inner > 1 and log == 0
 // rank: 10
@@ -9,6 +7,8 @@
 // inplace: x
 // work: outer * inner
 // cost: 40 * axis
+// kernel: softmax_f32_columns_simd arch="arm64, armv7, x86"
+// kernel: softmax_f32_columns_mve arch=cortexm isa=mve.fp
 //
 // Along a strided axis: a vector of neighbouring columns at a time.
 #include "megcc_kernel.h"

@@ -1,7 +1,5 @@
-// kernel: softmax_f32_rows_simd
 // op: softmax
 // dtype: f32
-// arch: arm64, armv7, x86
 // isa: simd
 // when: inner == 1
 // rank: 10
@@ -10,6 +8,8 @@
 // inplace: x
 // work: outer
 // cost: 40 * axis
+// kernel: softmax_f32_rows_simd arch="arm64, armv7, x86"
+// kernel: softmax_f32_rows_mve arch=cortexm isa=mve.fp
 //
 // Along contiguous rows: the maximum, the exponentials and their sum, then the division. Several
 // rows of few elements share a vector.

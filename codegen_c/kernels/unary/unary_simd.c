@@ -8,6 +8,7 @@
 // work: size
 // cost: 24
 // kernel: unary_f32_simd dtype=f32 arch="arm64, armv7, x86" rank=10
+// kernel: unary_f32_mve dtype=f32 arch=cortexm isa=mve.fp rank=10
 // kernel: unary_f16 dtype=f16 arch=portable rank=0 tolerance=1e-3 MEGCC_F16=1
 //
 // One vector at a time, the tail as a shorter vector: an element's bits do not depend on its place:

@@ -11,6 +11,8 @@ enum { SIGILL = 4, SIGBUS = 7, SIGFPE = 8, SIGSEGV = 11 };
 enum { PROT_NONE, PROT_READ, PROT_WRITE, MAP_PRIVATE = 2, MAP_ANONYMOUS = 32 };
 enum { SEEK_END = 2, _SC_PAGESIZE = 30 };
 #define MAP_FAILED ((void *)-1)
+#define stdin NULL
+#define stdout NULL
 #define stderr ((FILE *)3)
 
 typedef struct bare_file FILE;  // its descriptor and 1, as a pointer

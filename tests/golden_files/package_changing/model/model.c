@@ -6,7 +6,7 @@ void megcc_tir_tir_exp_0dd3dcc17c_440254aa(void *const *, const int32_t *, void 
 void megcc_tir_add_8eb7dcf62c_8b83946f(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_tir_fused_greater_cast_8732aae06d_b48c9ffa(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_reduce_int_func0_dtypei64_b97c5c3e(void *const *, const int32_t *, void *, int32_t, int32_t);
-void megcc_binary_f32_func0_act0_0515199b(void *const *, const int32_t *, void *, int32_t, int32_t);
+void megcc_binary_f32_func0_act0_711487b9(void *const *, const int32_t *, void *, int32_t, int32_t);
 void megcc_concat_9cd624c1(void *const *, const int32_t *, void *, int32_t, int32_t);
 
 static const megcc_kernel_fn kKernels[] = {
@@ -14,17 +14,17 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_tir_add_8eb7dcf62c_8b83946f,
     megcc_tir_fused_greater_cast_8732aae06d_b48c9ffa,
     megcc_reduce_int_func0_dtypei64_b97c5c3e,
-    megcc_binary_f32_func0_act0_0515199b,
+    megcc_binary_f32_func0_act0_711487b9,
     megcc_concat_9cd624c1,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xd29c3ee7u, 0x05e7713bu}
+#define FINGERPRINT {0x030781d1u, 0xc4aaf0fau}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0x831b610e, 0xd29c3ee7, 0x5e7713b, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0xbda49e75, 0x30781d1, 0xc4aaf0fa, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -79,7 +79,7 @@ static const uint32_t kProgram[] = {
     0x5f726974, 0x65737566, 0x72675f64, 0x65746165, 0x61635f72, 0x385f7473, 0x61323337, 0x36306561,
     0x34625f64, 0x66396338, 0x6d006166, 0x63636765, 0x6465725f, 0x5f656375, 0x5f746e69, 0x636e7566,
     0x74645f30, 0x69657079, 0x625f3436, 0x35633739, 0x653363, 0x6367656d, 0x69625f63, 0x7972616e,
-    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x35313530, 0x62393931, 0x67656d00, 0x635f6363,
+    0x3233665f, 0x6e75665f, 0x615f3063, 0x5f307463, 0x34313137, 0x39623738, 0x67656d00, 0x635f6363,
     0x61636e6f, 0x63395f74, 0x34323664, 0x6e003163, 0x766c00, 0x766c0061, 0x766c0034, 0x766c0037,
     0x7a003031, 0x337a0032, 0x65726100, 0x6c00616e, 0x78003976, 0x6200, 0x40, 0x0,
     0x758d6336, 0x0, 0x12, 0x38, 0x5a, 0x8b, 0xb4, 0xd9,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x831b610e, 1, kBlocks0},
+    {0xbda49e75, 1, kBlocks0},
 };
 #endif
 
@@ -130,5 +130,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
 MEGCC_API extern const megcc_kernels_t changing_kernels
-    __attribute__((alias("changing_kernels_61b1f37a")));
+    __attribute__((alias("changing_kernels_22811feb")));
 #endif
