@@ -80,9 +80,9 @@ def lowered(model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch) -> list[Pro
     """The programs of a model before forwarding; none where it is refused."""
     found: list[Program] = []
 
-    def keep(before: Program, io: str, threads: int) -> Program:
+    def keep(before: Program, io: str, threads: int, change: forward.Change) -> Program:
         found.append(before)
-        return forward.forward(before, io, threads)
+        return forward.forward(before, io, threads, change)
 
     monkeypatch.setattr(pipeline, "forward", keep)
     try:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import nsmallest
 
 from tvm_megcc.core.program import Call, Program
-from tvm_megcc.streaming.bands import Group, group_of, looped
-from tvm_megcc.streaming.rules import Rules
+from tvm_megcc.streaming.line_buffers import Group, group_of, looped
+from tvm_megcc.streaming.row_rules import Rules
 
 #: ``auto``: the least arena; ``off``; a number: so many rows a band.
 Stream = str | int

@@ -17,10 +17,10 @@ Example
 
 from __future__ import annotations
 
+from tvm_megcc.core.program.bands import BandOperand, Patch, Path, Rows, Window
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
-from tvm_megcc.core.program.rows import BandOperand, Patch, Path, Rows, Window
 from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
 from tvm_megcc.core.program.steps import (
     Call,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tvm_megcc.core.program.rows import Path, Rows
+from tvm_megcc.core.program.bands import Path, Rows
 from tvm_megcc.dims import Size
 
 

@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_9cd624c1,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0x030781d1u, 0xc4aaf0fau}
+#define FINGERPRINT {0xb342dc06u, 0xf9eec288u}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x800, 0xbda49e75, 0x30781d1, 0xc4aaf0fa, 0x0, 0x9,
+    0x4347454d, 0x4, 0x800, 0x9719fd4e, 0xb342dc06, 0xf9eec288, 0x0, 0x9,
     0x0, 0x0, 0x620, 0x117, 0x738, 0x1, 0x748, 0x6,
     0x760, 0x1, 0x76c, 0x5, 0x780, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xbda49e75, 1, kBlocks0},
+    {0x9719fd4e, 1, kBlocks0},
 };
 #endif
 
@@ -130,5 +130,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
 MEGCC_API extern const megcc_kernels_t changing_kernels
-    __attribute__((alias("changing_kernels_22811feb")));
+    __attribute__((alias("changing_kernels_1aa2c0f5")));
 #endif

@@ -12,13 +12,13 @@ static const megcc_kernel_fn kKernels[] = {
     t_split_3aef6049,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0x095df2f4u, 0x99815fecu}
+#define FINGERPRINT {0xd846e968u, 0xe9f54286u}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x4, 0x640, 0xa1851cc5, 0x95df2f4, 0x99815fec, 0x0, 0x9,
+    0x4347454d, 0x4, 0x640, 0x7898341, 0xd846e968, 0xe9f54286, 0x0, 0x9,
     0x0, 0x0, 0x4d4, 0xd1, 0x5a8, 0x1, 0x5b8, 0x3,
     0x4d4, 0x0, 0x4d4, 0x0, 0x5c4, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -77,7 +77,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0xa1851cc5, 0, kBlocks0},
+    {0x7898341, 0, kBlocks0},
 };
 #endif
 
@@ -108,5 +108,5 @@ const char megcc_two_packages_are_called_corners_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef corners_kernels
 MEGCC_API extern const megcc_kernels_t corners_kernels
-    __attribute__((alias("corners_kernels_cf327aa4")));
+    __attribute__((alias("corners_kernels_4df436ac")));
 #endif

@@ -37,8 +37,7 @@ from tvm_megcc.core.program import (
     Weight,
     operands_of,
 )
-from tvm_megcc.dims import ceildiv
-from tvm_megcc.streaming.rules import RowRule, Rules
+from tvm_megcc.streaming.row_rules import RowRule, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def looped(group: Group, band: int) -> Program | None:
     pace = _pace(group, images)
     if pace is None or not _is_simple(group.program, images):
         return None
-    _set_paths(group, images, ceildiv(band, pace) * pace)
+    _set_paths(group, images, -(-band // pace) * pace)
     count = _begun(group, images)
     return None if count < 2 else _Writer(group, images, count).program()
 
@@ -246,7 +245,7 @@ def _set_paths(group: Group, images: dict[int, _Image], band: int) -> None:
             _follow_readers(group, images, image)
         else:
             image.step = band
-        image.made = ceildiv(image.made, tile) * tile
+        image.made = -(-image.made // tile) * tile
 
 
 def _follow_readers(group: Group, images: dict[int, _Image], image: _Image) -> None:
@@ -279,7 +278,7 @@ def _begun(group: Group, images: dict[int, _Image]) -> int:
         image.made += image.step * first
         image.base += image.step * first
     needed = [i for i in outputs if i.is_whole]
-    return max(ceildiv(i.height - i.made, i.step) for i in needed)
+    return max(-((i.made - i.height) // i.step) for i in needed)
 
 
 class _Writer:
