@@ -16,7 +16,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import serving
 from tvm_megcc.host.package import Package
 from tvm_megcc.report import labels
-from tvm_megcc.report.profile import Profile, Row, operands, size_at
+from tvm_megcc.report.profile import Profile, Row, bands_of, bytes_of, operands, size_at
 
 Facts = Mapping[str, Any]
 
@@ -88,7 +88,8 @@ class Subject:
         return f"{found['dtype']} {'×'.join(texts) or 'scalar'}"
 
     def bytes_of(self, tensor: int) -> int | None:
-        return size_at(self.tensors[tensor]["bytes"], self.sizes)
+        """Bytes of a tensor, and of a line buffer those of all rows of the image."""
+        return bytes_of(self.tensors[tensor], self.sizes)
 
     def weights(self) -> list[tuple[str, str, int]]:
         """Name, type and bytes of each weight, largest first; a weight has its reader's name."""
