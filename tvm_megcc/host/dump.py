@@ -96,9 +96,9 @@ def _check_whole(package: Package, arch: str) -> None:
     for program in entry.get("functions", [entry]):
         for group in program.get("streamed", ()):
             raise InputError(
-                f"'{package.path}' runs calls {group['first_call']} to {group['last_call']} in bands"
-                " of rows, and never holds their whole results; compile it with --stream off to"
-                " look at the calls"
+                f"'{package.path}' runs calls {group['first_call']} to {group['last_call']} in"
+                " bands of rows, and never holds their whole results; compile the model with"
+                " --stream off to look at its calls"
             )
 
 

@@ -85,8 +85,10 @@ def facts(calls: Sequence[Row]) -> dict[str, Any]:
 
 
 def _facts(row: Row) -> Mapping[str, Any]:
-    keys = ("call", "name", "operators", "nodes", "kernel", "template", "times", "bands")
-    keys += ("multiply_adds",)
+    keys = (
+        "call", "name", "operators", "nodes", "kernel", "template", "times", "bands",
+        "multiply_adds",
+    )  # fmt: skip
     return {**{key: getattr(row, key) for key in keys}, "instructions": _instructions(row)}
 
 

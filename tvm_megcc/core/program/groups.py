@@ -16,7 +16,6 @@ from typing import cast
 
 import numpy as np
 
-from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.program.bands import Path
 from tvm_megcc.core.program.liveness import loops
 from tvm_megcc.core.program.program import Program
@@ -117,7 +116,7 @@ def _iterations(program: Program, first: int) -> int:
     loop = program.calls[first]
     assert isinstance(loop, Loop) and loop.limit is not None
     at = program.tensors[loop.limit].location
-    return int(np.frombuffer(to_bytes(program.weights[at.index].data), np.int64)[0])
+    return int(np.frombuffer(program.weights[at.index].data, np.int64)[0])
 
 
 def _nonempty(output: Path, count: int) -> int:
