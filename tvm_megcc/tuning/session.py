@@ -126,9 +126,9 @@ def tune_model(
 
 
 def _of_whole_calls(options: CompileOptions) -> CompileOptions:
-    """The options without streaming: costs of a call are compared, and of a band they are less.
+    """Turn streaming off: kernels are compared by the cost of a whole call, not of a band.
 
-    No bound of the arena is kept either: the model may fit only when it is streamed.
+    The bounds of the arena are dropped too, as the model may fit them only when it is streamed.
     """
     memory = replace(options.memory, stream="off", limit=None, pools=())
     return replace(options, memory=memory)
