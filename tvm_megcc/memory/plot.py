@@ -28,7 +28,7 @@ STYLE = (
     ".plan text.peaktext{fill:#b11}"
     ".plan rect.t{stroke:#333;stroke-width:0.6}"
     ".plan rect.t:hover{stroke-width:2}"
-    ".plan rect.rows{fill:url(#plan-rows);pointer-events:none}"
+    ".plan rect.rows{pointer-events:none}"
     ".plan .loop{fill:#2f6fde;fill-opacity:0.08}"
     ".plan .loopend{stroke:#2f6fde;stroke-width:2;fill:none}"
     ".plan text.looptext{fill:#2450a8}"
