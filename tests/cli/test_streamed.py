@@ -68,6 +68,22 @@ def test_the_peak_is_a_call_by_its_number(tvmc, streamed: Path, facts: dict) -> 
     assert f"peak during call {number}, '{calls[number]['name']}'" in tvmc("inspect", streamed).out
 
 
+def test_inspect_tells_programs_apart(tvmc, tmp_path: Path) -> None:
+    model = chain()
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "h"
+    onnx.save(model, tmp_path / "m.onnx")
+    shapes = [w for h in (24, 48) for w in ("--input-shapes", f"x:[1,3,{h},16]")]
+    words = [tmp_path / "m.onnx", "-o", tmp_path / "p", *shapes, "--stream", 2, "--quiet"]
+    assert tvmc("compile", *words).status == 0
+    said = tvmc("inspect", tmp_path / "p").out
+    for number, height in enumerate((24, 48)):
+        (part,) = re.findall(rf"rows for \S+, program {number}:\n((?:  .*\n)+)", said)
+        assert f" rows of {height}\n" in part and f" rows of {72 - height}\n" not in part
+    assert "--stream off" in tvmc(
+        "run", tmp_path / "p", "--shapes", "x:[1,3,48,16]", "--dump", tmp_path / "d"
+    ).sentence()  # fmt: skip
+
+
 def test_inspect_of_whole_calls_has_no_groups(tvmc, package: Path) -> None:
     ran = tvmc("inspect", package)
     assert ran.status == 0 and "bands" not in ran.out

@@ -109,10 +109,12 @@ def run(args: argparse.Namespace) -> None:
             for line in memory_lines(a["arena_bytes"], a["memory"]):
                 print(f"  {line}")
     for arch, a in facts["archs"].items():
-        if streamed(a):
-            print(f"calls in bands of rows for {arch}:")
-            for line in streamed_lines(streamed(a)):
-                print(f"  {line}")
+        for number, program in enumerate(a.get("functions", [a])):
+            if "streamed" in program:
+                several = f", program {number}" if "functions" in a else ""
+                print(f"calls in bands of rows for {arch}{several}:")
+                for line in streamed_lines(program["streamed"]):
+                    print(f"  {line}")
     for arch, a in facts["archs"].items():
         if "spending" in a:
             print(f"choice of kernels for {arch}: {spending_line(a['spending'])}")
@@ -202,15 +204,9 @@ def _number_of(entry: Mapping[str, Any], step: int) -> int | None:
     return next((number for number, call in enumerate(calls) if call["step"] == step), None)
 
 
-def streamed(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The groups of calls that run in bands of rows, of all programs of an architecture."""
-    programs = facts.get("functions", [facts])
-    return [group for program in programs for group in program.get("streamed", ())]
-
-
 def moved_bytes(facts: Mapping[str, Any]) -> int:
-    """Bytes of line buffers that a run moves."""
-    return sum(group["moved_bytes"] for group in streamed(facts))
+    """Bytes of line buffers that a run of an architecture's only program moves."""
+    return sum(group["moved_bytes"] for group in facts.get("streamed", ()))
 
 
 def streamed_lines(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
