@@ -14,8 +14,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-
 from tvm_megcc.core.program.bands import Path
 from tvm_megcc.core.program.liveness import loops
 from tvm_megcc.core.program.program import Program
@@ -116,7 +114,7 @@ def _iterations(program: Program, first: int) -> int:
     loop = program.calls[first]
     assert isinstance(loop, Loop) and loop.limit is not None
     at = program.tensors[loop.limit].location
-    return int(np.frombuffer(program.weights[at.index].data, np.int64)[0])
+    return int.from_bytes(bytes(program.weights[at.index].data), "little", signed=True)
 
 
 def _nonempty(output: Path, count: int) -> int:
