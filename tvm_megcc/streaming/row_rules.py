@@ -120,6 +120,8 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     `height` is the number of rows of an operand that has the result's elements, where it is known.
     """
     kernel = program.kernels[call.kernel]
+    if kernel.rows:
+        return _generated(program, call, kernel.rows, height)
     if not kernel.template or kernel.extern or call.n_outputs != 1:
         return None
     op = kernel_operator(kernel.template)
@@ -131,6 +133,19 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     found = _file(op, kernel)
     attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
     return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, height))
+
+
+def _generated(
+    program: Program, call: Call, rows: tuple[int, ...], height: int | None
+) -> RowRule | None:
+    """Calls of generated kernels, each row of whose output is that of so many units of the work."""
+    work = call.work
+    if height is None or not isinstance(work, int) or work % height or call.n_outputs != 1:
+        return None
+    places = range(len(call.reads))
+    spaces = [program.tensors[call.operands[k]].location.space for k in places]
+    windowed = tuple(k for k in places if rows[k] and spaces[k] != "weight")
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
 
 
 @lru_cache(maxsize=256)

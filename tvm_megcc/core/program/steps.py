@@ -26,6 +26,9 @@ class Kernel:
         Body of a generated kernel (a full C file), else ``""``.
     inplace : tuple of int
         Operands whose memory the (only) output may take over, best first.
+    rows : tuple of int
+        Of a generated kernel, for each operand: unit ``u`` of the work touches the elements
+        ``[u * rows, (u + 1) * rows)`` only; 0: any. Empty where nothing is known.
     features : tuple of str
         Of the machine's features, those without which the kernel does not compile.
     extern : str
@@ -37,6 +40,7 @@ class Kernel:
     defines: tuple[tuple[str, str], ...] = ()
     source: str = ""
     inplace: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
     features: tuple[str, ...] = ()
     extern: str = ""
 
