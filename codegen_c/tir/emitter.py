@@ -22,7 +22,7 @@ from .cost import unit_cost
 from .flattening import lower
 from .fused import FUSED, with_fused_products
 from .knobs import USUAL, Knobs
-from .rows import unit_elements
+from .rows import part_elements
 from .schedule import schedule
 from .stmts import StmtPrinter
 from .walk import variables, walk
@@ -52,8 +52,8 @@ class GeneratedKernel:
     inplace : tuple of int
         Operands whose memory the output may take over.
     rows : tuple of int
-        Elements of each operand that a unit of the work touches, where these are its own (see
-        `rows`), else 0; empty where nothing is known.
+        Elements of the smallest part of each operand that some units of the work have to
+        themselves (see `rows`), else 0; empty where nothing is known.
     workspace_expr, work_expr : str
         The same two numbers as text over ``s0, s1, ...``, the dims in that order.
     cost_expr : str
@@ -172,7 +172,7 @@ def _emit(
         work_expr=work.text,
         cost_expr=unit_cost(flat.body, printer.parallel is not None, symbols, exprs),
         inplace=inplace,
-        rows=() if printer.parallel is None else unit_elements(flat, buffers),
+        rows=() if printer.parallel is None else part_elements(flat, buffers),
     )
 
 

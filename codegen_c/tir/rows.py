@@ -1,8 +1,9 @@
-"""The operands of which a unit of a kernel's work touches a part of its own, side by side.
+"""Parts of a generated kernel's operands that no two parts of its work share.
 
 Enters: a flat function whose outermost loop is the kernel's work range. Leaves: for each operand,
-the elements ``S`` of a unit where unit ``u`` touches none but ``[u * S, (u + 1) * S)``, else 0. So
-the range ``[u, v)`` of the work computes the part ``[u * S, v * S)`` of the output.
+the elements ``E`` of the smallest part that some of the work's units have to themselves: the
+operand and the work are as many parts, and part ``k`` of the work touches, of the operand, none but
+``[k * E, (k + 1) * E)``. An operand without such parts has 0.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from tvm.ir import Call, TensorLoad
 from tvm.sym import Analyzer
 
 from .aliasing import aliases
+from .indices import DIVIDE
 from .walk import children, name_of, variables, walk
 
 
-def unit_elements(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[int, ...]:
-    """Elements of a unit of the work for each of `buffers`, 0 where units share elements.
+def part_elements(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[int, ...]:
+    """Elements of the smallest part of each of `buffers`, 0 for one without parts.
 
-    The empty tuple where sizes are not fixed, no loop is the work range, or units write elsewhere
-    than in their part of the last buffer.
+    The empty tuple where sizes are not fixed, no loop is the work range, the last buffer has no
+    parts, or another one is written.
     """
     loop = _work_loop(func)
     sizes = [_elements(buffer) for buffer in buffers]
@@ -32,9 +34,9 @@ def unit_elements(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[i
         return ()
     finder = _Finder(loop, aliases(func))
     finder.visit(loop.body)
-    found = tuple(finder.unit(b, size or 0) for b, size in zip(buffers, sizes, strict=True))
-    written = [any(buffer.same_as(w) for w in finder.written) for buffer in buffers]
-    return found if found[-1] and written == [*[False] * (len(buffers) - 1), True] else ()
+    found = tuple(map(finder.part, buffers))
+    others = any(buffer.same_as(w) for buffer in buffers[:-1] for w in finder.written)
+    return found if found[-1] and not others else ()
 
 
 def _work_loop(func: tirx.PrimFunc) -> tirx.For | None:
@@ -64,6 +66,8 @@ class _Finder:
     ----------
     written : list of Var
         Buffers that are stored to, under their first names.
+    steps : tuple of int
+        Units of a part that are tried, the least first: those by which indices divide.
     """
 
     def __init__(self, loop: tirx.For, alias: dict[tvm.ir.Var, tvm.ir.Var]) -> None:
@@ -71,15 +75,22 @@ class _Finder:
         self.analyzer = Analyzer()
         self.analyzer.bind(loop.loop_var, tvm.ir.Range.from_min_extent(loop.min, loop.extent))
         self.written: list[tvm.ir.Var] = []
-        self._apart: dict[tvm.ir.Var, bool] = {}  # whether all accesses so far are units' own
+        units = int(loop.extent.value)
+        divisors = {int(d) for d in _divisors(loop.body) if 0 < d < units and units % d == 0}
+        self.steps = (1, *sorted(divisors - {1}))
+        #: The steps of which all accesses so far keep to their parts.
+        self._kept: dict[tvm.ir.Var, tuple[int, ...]] = {}
 
-    def unit(self, buffer: tvm.ir.Var, size: int) -> int:
-        """Elements of a unit in `buffer`, 0 where it is not touched, or by units in common."""
-        return self._unit(size) if self._apart.get(buffer, False) else 0
+    def part(self, buffer: tvm.ir.Var) -> int:
+        """Elements of the smallest part of `buffer`, 0 if it has none or is not touched."""
+        kept = self._kept.get(buffer, ())
+        return self._size(buffer, kept[0]) if kept else 0
 
-    def _unit(self, size: int) -> int:
+    def _size(self, buffer: tvm.ir.Var, step: int) -> int:
+        """Elements of a part of so many units, 0 where these are no whole number."""
+        elements = (_elements(buffer) or 0) * step
         units = int(self.loop.extent.value)
-        return size // units if size % units == 0 else 0
+        return elements // units if elements % units == 0 else 0
 
     def visit(self, node: object) -> None:
         """Note the accesses of `node` and of what it holds."""
@@ -113,7 +124,7 @@ class _Finder:
         with self._where(condition):
             self.visit(then)
         if other is not None:
-            with self._where(tirx.Not(condition)):
+            with self._where(self.analyzer.simplify(tirx.Not(condition))):
                 self.visit(other)
 
     def _where(self, condition: tvm.ir.Expr) -> AbstractContextManager[object]:
@@ -127,23 +138,33 @@ class _Finder:
 
     def _spoil(self, node: object) -> None:
         for var in variables(node):
-            self._apart[self._owner(var)] = False
+            self._kept[self._owner(var)] = ()
 
     def _access(self, buffer: tvm.ir.Var, indices: Sequence[tvm.ir.Expr]) -> None:
         owner = self._owner(buffer)
-        size = _elements(owner)
-        mine = self._apart.get(owner, True) and len(indices) == 1 and size is not None
-        self._apart[owner] = mine and self._is_own(indices[0], self._unit(size or 0))
+        kept = self._kept.get(owner, self.steps) if len(indices) == 1 else ()
+        self._kept[owner] = tuple(
+            step for step in kept if self._is_within(indices[0], step, self._size(owner, step))
+        )
 
-    def _is_own(self, index: tvm.ir.Expr, unit: int) -> bool:
-        """Whether an index is always within the part of `unit` elements of its turn."""
-        if unit == 0 or _reads(index):
+    def _is_within(self, index: tvm.ir.Expr, step: int, size: int) -> bool:
+        """Whether an index is always in the part, of `size` elements, of its unit's `step`."""
+        if size == 0 or _reads(index):
             return False
         dtype = str(index.ty.dtype)
-        turn = tirx.Cast(dtype, self.loop.loop_var)
-        rest = self.analyzer.simplify(index - turn * tirx.const(unit, dtype), 4)
+        unit = self.loop.loop_var
+        unit = unit if str(unit.ty.dtype) == dtype else tirx.Cast(dtype, unit)
+        part = tirx.FloorDiv(unit, tirx.const(step, dtype)) if step > 1 else unit
+        rest = self.analyzer.simplify(index - part * tirx.const(size, dtype), 4)
         bound = self.analyzer.const_int_bound(rest)
-        return bool(bound.min_value >= 0 and bound.max_value < unit)
+        return bool(bound.min_value >= 0 and bound.max_value < size)
+
+
+def _divisors(body: tirx.Stmt) -> Iterator[int]:
+    """The constants by which expressions are divided."""
+    for node in walk(body):
+        if type(node) in DIVIDE and isinstance(node.b, tirx.IntImm):
+            yield int(node.b.value)
 
 
 def _reads(node: object) -> bool:

@@ -136,15 +136,26 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
 
 
 def _generated(
-    program: Program, call: Call, rows: tuple[int, ...], height: int | None
+    program: Program, call: Call, parts: tuple[int, ...], height: int | None
 ) -> RowRule | None:
-    """Calls of generated kernels, each row of whose output is that of so many units of the work."""
-    work = call.work
+    """Calls of generated kernels, where a row of the output is whole parts of it (`Kernel.rows`).
+
+    Operands whose rows are whole parts as well are read by rows.
+    """
+    work, last = call.work, len(call.reads)
     if height is None or not isinstance(work, int) or work % height or call.n_outputs != 1:
         return None
-    places = range(len(call.reads))
-    spaces = [program.tensors[call.operands[k]].location.space for k in places]
-    windowed = tuple(k for k in places if rows[k] and spaces[k] != "weight")
+    tensors = [program.tensors[t] for t in call.operands]
+    sizes = [prod(cast(Sequence[int], tensor.shape)) for tensor in tensors]
+    apart = [
+        part > 0 and size % height == 0 and size // height % part == 0
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    if not apart[last]:
+        return None
+    windowed = tuple(
+        k for k in range(last) if apart[k] and tensors[k].location.space != "weight"
+    )
     return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
 
 

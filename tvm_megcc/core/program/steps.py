@@ -27,8 +27,9 @@ class Kernel:
     inplace : tuple of int
         Operands whose memory the (only) output may take over, best first.
     rows : tuple of int
-        Of a generated kernel, for each operand: unit ``u`` of the work touches the elements
-        ``[u * rows, (u + 1) * rows)`` only; 0: any. Empty where nothing is known.
+        Elements of a part of each operand of a generated kernel: the operand and the work are as
+        many parts, and part k of the work touches no other part of the operand. 0: the operand
+        has no such parts. Empty where nothing is known.
     features : tuple of str
         Of the machine's features, those without which the kernel does not compile.
     extern : str
