@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import onnx
 import pytest
 
 from tvm_megcc import frontend
@@ -11,13 +13,15 @@ from tvm_megcc.core.program import Call, End, Loop, Path, Program, Slide
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module
 
-from .images import network
+from .images import chains, network
 
 SEEDS = range(40)
 
 
-def program(seed: int, arch: str, stream: str | int) -> Program:
-    imported = frontend.from_onnx(network(seed))
+def program(
+    seed: int, arch: str, stream: str | int, model: Callable[[int], onnx.ModelProto] = network
+) -> Program:
+    imported = frontend.from_onnx(model(seed))
     found = compile_module(
         imported.mod,
         arch,
@@ -110,6 +114,17 @@ def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
                 assert made == list(range(len(made))), (seed, name)
             streamed += 1
     assert streamed > len(SEEDS) // 2
+
+
+def test_generated_kernels_run_in_bands() -> None:
+    found = [program(seed, "arm64", 1 + seed % 4, chains) for seed in range(12)]
+    banded = [
+        call
+        for one in found
+        for call in one.calls
+        if isinstance(call, Call) and call.rows is not None and not one.kernels[call.kernel].template
+    ]
+    assert len(banded) > len(found)
 
 
 @pytest.mark.parametrize("seed", range(10))
