@@ -22,7 +22,7 @@ from .cost import unit_cost
 from .flattening import lower
 from .fused import FUSED, with_fused_products
 from .knobs import USUAL, Knobs
-from .rows import part_elements
+from .parts import part_elements
 from .schedule import schedule
 from .stmts import StmtPrinter
 from .walk import variables, walk
@@ -53,7 +53,7 @@ class GeneratedKernel:
         Operands whose memory the output may take over.
     rows : tuple of int
         Elements of the smallest part of each operand that some units of the work have to
-        themselves (see `rows`), else 0; empty where nothing is known.
+        themselves (see `parts`), else 0; empty where nothing is known.
     workspace_expr, work_expr : str
         The same two numbers as text over ``s0, s1, ...``, the dims in that order.
     cost_expr : str

@@ -122,7 +122,9 @@ def test_generated_kernels_run_in_bands() -> None:
         call
         for one in found
         for call in one.calls
-        if isinstance(call, Call) and call.rows is not None and not one.kernels[call.kernel].template
+        if isinstance(call, Call)
+        and call.rows is not None
+        and not one.kernels[call.kernel].template
     ]
     assert len(banded) > len(found) // 3
 

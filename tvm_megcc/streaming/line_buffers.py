@@ -107,9 +107,7 @@ def group_of(program: Program, first: int, last: int, rules: Rules) -> Group | N
     return Group(program, first, last, tuple(found))
 
 
-def _rows_of(
-    program: Program, call: Call, heights: Mapping[int, int], rules: Rules
-) -> int | None:
+def _rows_of(program: Program, call: Call, heights: Mapping[int, int], rules: Rules) -> int | None:
     """Rows of the call's result where they are those of an operand, or of a view of one."""
     tensors = (*call.reads, call.operands[-1])
     found = [_height(program, t, heights) for t in tensors]

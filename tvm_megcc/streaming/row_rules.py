@@ -176,9 +176,7 @@ def _generated(
     ]
     if not apart[last]:
         return None
-    windowed = tuple(
-        k for k in range(last) if apart[k] and tensors[k].location.space != "weight"
-    )
+    windowed = tuple(k for k in range(last) if apart[k] and tensors[k].location.space != "weight")
     return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
 
 
@@ -357,7 +355,7 @@ def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
 
 
 def _cut(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
-    """Window of every so manieth row of an image, and their number."""
+    """Window of every n-th row of an image, and their number."""
     begin, step, rows = (seen.facts[f"{name}{axis}"] for name in "bso")
     if not 1 <= step <= _MOST or begin > _MOST:
         return None

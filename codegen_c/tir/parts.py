@@ -163,7 +163,7 @@ class _Finder:
 def _divisors(body: tirx.Stmt) -> Iterator[int]:
     """The constants by which expressions are divided."""
     for node in walk(body):
-        if type(node) in DIVIDE and isinstance(node.b, tirx.IntImm):
+        if isinstance(node, tuple(DIVIDE)) and isinstance(node.b, tirx.IntImm):
             yield int(node.b.value)
 
 
