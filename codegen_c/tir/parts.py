@@ -18,8 +18,9 @@ from tvm.ir import Call, TensorLoad
 from tvm.sym import Analyzer
 
 from .aliasing import aliases
-from .indices import DIVIDE
 from .walk import children, name_of, variables, walk
+
+_DIVISIONS = (tirx.FloorDiv, tirx.FloorMod, tirx.Div, tirx.Mod)
 
 
 def part_elements(func: tirx.PrimFunc, buffers: Sequence[tvm.ir.Var]) -> tuple[int, ...]:
@@ -163,7 +164,7 @@ class _Finder:
 def _divisors(body: tirx.Stmt) -> Iterator[int]:
     """The constants by which expressions are divided."""
     for node in walk(body):
-        if isinstance(node, tuple(DIVIDE)) and isinstance(node.b, tirx.IntImm):
+        if isinstance(node, _DIVISIONS) and isinstance(node.b, tirx.IntImm):
             yield int(node.b.value)
 
 
