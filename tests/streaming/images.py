@@ -152,6 +152,26 @@ def _moved(d: _Drawing, x: Image) -> Image:
     return d.add("Add", d.add("Tanh", name), d.add("Pad", name, d.weight(pads))), c, h, w
 
 
+def _framed(d: _Drawing, x: Image) -> Image:
+    """The image within a frame of a number, and every second row of that."""
+    name, c, h, w = x
+    above, below, left, right = (int(n) for n in d.rng.integers(0, 4, 4))
+    pads = d.weight(np.array([0, 0, above, left, 0, 0, below, right]))
+    y = d.add("Pad", name, pads, d.weight(np.float32(0.5)))
+    h, w = h + above + below, w + left + right
+    begin, step = d.one(0, 1, 3), d.one(1, 2)
+    cut = (d.weight(np.array([v])) for v in (begin, h, 2, step))
+    return d.add("Slice", y, *cut), c, -(-(h - begin) // step), w
+
+
+def _normed(d: _Drawing, x: Image) -> Image:
+    """Layer norm of each pixel's channels."""
+    name, c, h, w = x
+    y = d.add("Transpose", name, perm=[0, 2, 3, 1])
+    y = d.add("LayerNormalization", y, d.random(c), d.random(c), axis=-1)
+    return d.add("Transpose", y, perm=[0, 3, 1, 2]), c, h, w
+
+
 def _shared_gate(d: _Drawing, x: Image) -> Image:
     name, c, h, w = x
     gate = d.add("Conv", d.add("GlobalAveragePool", name), d.random(c, c, 1, 1))
@@ -162,7 +182,7 @@ _PARTS = (_conv, _conv, _conv, _pool, _elementwise, _residual, _side_by_side, _r
 
 
 _CHAINS = (_conv, _conv, _gated, _gated, _twice, _mean_of_channels, _softmax, _flipped, _moved,
-           _shared_gate, _side_by_side, _resized)  # fmt: skip
+           _framed, _framed, _normed, _shared_gate, _side_by_side, _resized)  # fmt: skip
 
 
 def chains(seed: int) -> onnx.ModelProto:
