@@ -183,8 +183,12 @@ class _Rows:
             if use is not None and use.last < group.last:
                 self.inner[storage] = rule.height, use.bytes // rule.height
 
-    def inputs(self, number: int) -> Iterator[tuple[int, bool]]:
-        """Line buffers that a call reads, and whether by its window."""
+    @cached_property
+    def sources(self) -> list[list[tuple[int, bool]]]:
+        """Of each call: the line buffers that it reads, and whether by its window."""
+        return [list(self._inputs(number)) for number in range(len(self.calls))]
+
+    def _inputs(self, number: int) -> Iterator[tuple[int, bool]]:
         call, rule = self.calls[number]
         for k in (*rule.windowed, *rule.alike):
             storage = self.bound.storage(call.operands[k])
@@ -199,7 +203,7 @@ class _Rows:
         """Of each line buffer: the calls that read it, and whether by their windows."""
         found: dict[int, list[tuple[int, bool]]] = {}
         for number in range(len(self.calls)):
-            for storage, windowed in self.inputs(number):
+            for storage, windowed in self.sources[number]:
                 found.setdefault(storage, []).append((number, windowed))
         return found
 
@@ -209,8 +213,13 @@ class _Rows:
         total = 0
         for storage, (height, row) in self.inner.items():
             if storage not in self.bound.moved or len(self.readers.get(storage, ())) == 1:
-                total += min(height, self._stay(storage)) * row
+                total += min(height, self.stays[storage]) * row
         return total
+
+    @cached_property
+    def stays(self) -> dict[int, int]:
+        """Rows of each line buffer that stay from one iteration to the next, while all go on."""
+        return {storage: self._stay(storage) for storage in self.inner}
 
     def _stay(self, storage: int) -> int:
         """Rows of a line buffer that stay: of all its readers, those that the latest one needs.
@@ -222,9 +231,11 @@ class _Rows:
         # Rows up to scale * r + more are there where the storage has rows up to r.
         needs: dict[int, tuple[Fraction, Fraction]] = {storage: (one, Fraction(0))}
         most = 0
-        for number, (_, rule) in enumerate(self.calls):
+        readers = self.readers.get(storage, [(0, True)])
+        for number in range(readers[0][0], readers[-1][0] + 1):
+            rule = self.calls[number][1]
             found: list[tuple[Fraction, Fraction]] = []
-            for source, windowed in self.inputs(number):
+            for source, windowed in self.sources[number]:
                 if source in needs:
                     scale, more = needs[source]
                     ratio, least = _need(rule) if windowed else (one, Fraction(0))
@@ -233,7 +244,7 @@ class _Rows:
                 continue
             scale, more = max(found, key=lambda need: need[1])
             needs[self.output(number)] = scale, more
-            for source, windowed in self.inputs(number):
+            for source, windowed in self.sources[number]:
                 if source == storage:
                     ratio, least = _need(rule) if windowed else (one, Fraction(0))
                     if ratio == scale:
@@ -249,17 +260,17 @@ class _Rows:
         most = 0
         for number, (call, rule) in enumerate(self.calls):
             read = 0
-            for storage, windowed in self.inputs(number):
+            for storage, windowed in self.sources[number]:
                 if len(self.readers[storage]) == 1:
                     window = rule.window
                     stride = ceil(Fraction(window.stride, window.up)) if windowed else 1
                     height, row = self.inner[storage]
                     new = min(stride, window.reach) if windowed else 1
-                    read += new * row if self._stay(storage) + new <= height else 0
+                    read += new * row if self.stays[storage] + new <= height else 0
             made = 0
             if (output := self.output(number)) in self.inner:
                 height, row = self.inner[output]
-                made = row if self._stay(output) < height else 0
+                made = row if self.stays[output] < height else 0
             most = max(most, max(read, made) + self.bound._workspace(call, rule))
         return most
 
