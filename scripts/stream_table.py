@@ -85,6 +85,11 @@ class Model:
     wanted: int = 0
     arrays: Callable[[], Mapping[str, np.ndarray]] | None = None
 
+    @property
+    def preference(self) -> Preference:
+        """Of networks on a board as ``scripts/bench --tiny`` compiles them."""
+        return Preference("speed") if self.arrays else DEFAULT.preference
+
 
 def _channels(count: float) -> int:
     """The multiple of 8 for a number of channels, as MobileNetV2 rounds it."""
@@ -160,12 +165,15 @@ def models(shared: Path) -> dict[str, Model]:
 
 
 def bound_of(
-    model: onnx.ModelProto | Path, arch: str, shapes: Mapping[str, tuple[int, ...]] | None
+    model: onnx.ModelProto | Path,
+    arch: str,
+    shapes: Mapping[str, tuple[int, ...]] | None,
+    preference: Preference = DEFAULT.preference,
 ) -> int:
     """The least arena of a streamed execution of a model's program on a machine."""
     imported = from_onnx(model, shapes)
     mod = imported.mod
-    for transform in passes.stages(arch).values():
+    for transform in passes.stages(arch, preference=preference).values():
         mod = transform(mod)
     ports = [[p.name for p in side] for side in (imported.inputs, imported.outputs)]
     lowered = lower(mod, arch, "model", *ports)
@@ -185,7 +193,7 @@ def compiled(
         folder,
         archs=[row.arch],
         input_shapes=shapes,
-        preference=Preference("speed") if row.arrays else DEFAULT.preference,
+        preference=row.preference,
         memory=MemoryOptions(stream=stream),
     ).values()
     assert isinstance(program, Program) and isinstance(program.arena_bytes, int)
@@ -210,7 +218,7 @@ def measure(row: Model, count: bool = True) -> Row:
     """Measure one model; instructions only where `count` is true."""
     try:
         loaded = row.load()
-        bound = bound_of(loaded[0], row.arch, loaded[1])
+        bound = bound_of(loaded[0], row.arch, loaded[1], row.preference)
         arenas, counts = {}, {"off": 0, "auto": 0}
         for stream in counts:
             with tempfile.TemporaryDirectory(prefix="megcc_stream_") as folder:
@@ -220,7 +228,10 @@ def measure(row: Model, count: bool = True) -> Row:
     except MegccError as error:
         return Row(row.name, problem=" ".join(str(error).split()))
     off, auto = arenas["off"], arenas["auto"]
-    wanted = row.wanted or min(int(bound * OVER_BOUND), max(int(off * OVER_OFF), bound))
+    wanted = int(bound * OVER_BOUND)
+    if bound <= off * OVER_OFF:
+        wanted = min(wanted, int(off * OVER_OFF))
+    wanted = row.wanted or wanted
     return Row(row.name, row.arch, off, auto, bound, wanted, counts["off"], counts["auto"])
 
 
