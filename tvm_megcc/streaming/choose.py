@@ -29,7 +29,9 @@ Pressure = Callable[[Program], list[int]]
 Forward = Callable[[Program], Program]
 
 
-def streamed(how: Stream, program: Program, forwarded: Forward, pressure: Pressure) -> Program:
+def streamed(
+    how: Stream, program: Program, forwarded: Forward, pressure: Pressure, goal: int = 0
+) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
     Parameters
@@ -41,11 +43,14 @@ def streamed(how: Stream, program: Program, forwarded: Forward, pressure: Pressu
         The program as it will be planned.
     pressure : callable
         Bytes that are live during each step.
+    goal : int
+        Bytes that are low enough: the search ends there, and larger bands, which take fewer
+        instructions, are preferred among those that are as low.
     """
     if how == "off" or program.symbols:
         return program
     bands = BANDS if how == "auto" else (int(how),)
-    search = _Search(bands, forwarded, pressure, Rules())
+    search = _Search(bands, forwarded, pressure, goal, Rules())
     while (better := search.better(program)) is not None:
         program = better
     return program
@@ -55,9 +60,14 @@ class _Search:
     """Groups of one program, tried one after the other."""
 
     def __init__(
-        self, bands: Sequence[int], forwarded: Forward, pressure: Pressure, rules: Rules
+        self,
+        bands: Sequence[int],
+        forwarded: Forward,
+        pressure: Pressure,
+        goal: int,
+        rules: Rules,
     ) -> None:
-        self.bands, self.rules = bands, rules
+        self.bands, self.goal, self.rules = bands, goal, rules
         self.forwarded, self.pressure = forwarded, pressure
 
     def better(self, program: Program) -> Program | None:
@@ -65,13 +75,16 @@ class _Search:
         planned = self.forwarded(program)
         live = self.pressure(planned)
         worst = max(live, default=0)
+        if worst <= self.goal:
+            return None
         found, least = None, (worst, 0)
         peak = _same_call(planned, live.index(worst), program) if live else None
         for group in [] if peak is None else self._promising(program, peak):
             for band in self.bands:
                 trial = looped(group, band)
                 if trial is not None:
-                    measure = max(self.pressure(self.forwarded(trial))), -band
+                    reached = max(self.pressure(self.forwarded(trial)))
+                    measure = max(reached, self.goal), -band
                     if measure < least:
                         found, least = trial, measure
         return found
