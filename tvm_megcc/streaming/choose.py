@@ -49,11 +49,14 @@ def streamed(
     """
     if how == "off" or program.symbols:
         return program
-    bands = BANDS if how == "auto" else (int(how),)
-    search = _Search(bands, forwarded, pressure, goal, Rules())
-    while (better := search.better(program)) is not None:
-        program = better
-    return program
+    rules = Rules()
+    # A group that is best for one peak may be in the way of those for the next ones.
+    searches = [
+        _Search(bands, forwarded, pressure, goal, rules)
+        for bands in ((BANDS, BANDS[:1]) if how == "auto" else ((int(how),),))
+    ]
+    found = [search.run(program) for search in searches]
+    return min(found, key=lambda trial: max(goal, *pressure(forwarded(trial)), 0))
 
 
 class _Search:
@@ -69,6 +72,12 @@ class _Search:
     ) -> None:
         self.bands, self.goal, self.rules = bands, goal, rules
         self.forwarded, self.pressure = forwarded, pressure
+
+    def run(self, program: Program) -> Program:
+        """The program with groups until none lowers the peak."""
+        while (better := self.better(program)) is not None:
+            program = better
+        return program
 
     def better(self, program: Program) -> Program | None:
         """The program with one more group, of all that lower the peak that which does so most."""
