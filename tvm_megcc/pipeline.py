@@ -387,6 +387,8 @@ class _Compiler:
     def _planned(self, lowered: Program, suffix: str) -> Program:
         """The program with addresses: by bands of rows where that is asked for, or needed."""
         stream = self.shared.options.memory.stream
+        if stream is None and self.shared.options.io == "stream":
+            stream = "auto"
         if stream is not None or lowered.symbols:
             return self._placed(lowered, "off" if stream is None else stream, suffix)
         try:
@@ -400,8 +402,10 @@ class _Compiler:
     def _placed(self, lowered: Program, stream: Stream, suffix: str) -> Program:
         options = self.shared.options
         memory_options = options.memory
-        change = partial(streamed, stream)
-        program = forward(lowered, options.io, memory_options.threads, change)
+        is_fed = options.io == "stream"
+        change = partial(streamed, stream, is_fed)
+        io = "caller" if is_fed else options.io
+        program = forward(lowered, io, memory_options.threads, change)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(
             program,

@@ -18,7 +18,7 @@ FAILING = {"CHECK", "LOAD", "LET", "ROW"}
 SHARED = {
     "megcc_op_call": {"megcc_op_call_sized", "megcc_op_band"},
     "megcc_data": {"megcc_op_load", "megcc_op_let"},
-    "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump"},
+    "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump", "megcc_op_feed"},
     "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},
 }
 

@@ -1,4 +1,5 @@
-// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND and SLIDE; only packages with one of them
+// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND, SLIDE and FEED; only packages with one of
+// them
 // carry this file.
 #include "megcc_vm.h"
 

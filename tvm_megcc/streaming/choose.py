@@ -6,11 +6,12 @@ left, until none lowers it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-from tvm_megcc.core.program import Call, Program
-from tvm_megcc.streaming.line_buffers import Group, group_of, looped
+from tvm_megcc.core.program import Call, Port, Program, operands_of
+from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.streaming.line_buffers import Fed, Group, group_of, looped, with_line_buffer
 from tvm_megcc.streaming.row_rules import Rules
 
 #: ``auto``: the least arena; ``off``; a number: so many rows a band.
@@ -29,26 +30,55 @@ Pressure = Callable[[Program], list[int]]
 Forward = Callable[[Program], Program]
 
 
-def streamed(how: Stream, program: Program, forwarded: Forward, pressure: Pressure) -> Program:
+def streamed(
+    how: Stream, is_fed: bool, program: Program, forwarded: Forward, pressure: Pressure
+) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
     Parameters
     ----------
     how : {"off", "auto"} or int
+    is_fed : bool
+        Whether an input's image comes in by rows, so that no memory holds it whole.
     program : Program
         Without addresses, each value in a storage of its own.
     forwarded : callable
         The program as it will be planned.
     pressure : callable
         Bytes that are live during each step.
+
+    Raises
+    ------
+    UnsupportedError
+        No input's image can come in by rows.
     """
-    if how == "off" or program.symbols:
+    if is_fed:
+        _check_fed(program)
+    elif how == "off" or program.symbols:
         return program
-    bands = BANDS if how == "auto" else (int(how),)
+    bands = (int(how),) if isinstance(how, int) else BANDS
     search = _Search(bands, forwarded, pressure, Rules())
+    if is_fed:
+        program = search.fed(program)
     while (better := search.better(program)) is not None:
         program = better
     return program
+
+
+def _check_fed(program: Program) -> None:
+    """Refuse programs of which no input can come in by rows, before kernels are asked."""
+    if program.symbols:
+        names = ", ".join(symbol.name for symbol in program.symbols)
+        raise UnsupportedError(
+            f"model '{program.name}': an image comes in by rows where its size is fixed, and"
+            f" {names} is not; give --input-shapes, or leave out --io stream"
+        )
+
+
+def _refused(program: Program, port: Port, fact: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"model '{program.name}': input '{port.name}' cannot come in by rows, as {fact}"
+    )
 
 
 class _Search:
@@ -60,6 +90,55 @@ class _Search:
         self.bands, self.rules = bands, rules
         self.forwarded, self.pressure = forwarded, pressure
 
+    def fed(self, program: Program) -> Program:
+        """The program with a group that begins where an input is read, whose rows come in."""
+        refusals = []
+        for port in program.inputs:
+            try:
+                return self._fed(program, port)
+            except UnsupportedError as error:
+                refusals.append(error)
+        if not refusals:
+            raise UnsupportedError(
+                f"model '{program.name}' has no input whose rows could come in; leave out"
+                " --io stream"
+            )
+        raise refusals[0]
+
+    def _fed(self, program: Program, port: Port) -> Program:
+        tensor = program.tensors[port.tensor]
+        if len(tensor.shape) == 4 and tensor.shape[0] != 1:
+            raise _refused(
+                program,
+                port,
+                f"it is {tensor.shape[0]} images; compile for one (--input-shapes)",
+            )
+        split, fed = with_line_buffer(program, port)
+        readers = [
+            number
+            for number, step in enumerate(split.calls)
+            if any(_lies_in(split, t, fed.storage) for t in operands_of(step))
+        ]
+        if not readers or any(p.tensor == port.tensor for p in program.outputs):
+            raise _refused(program, port, "no call reads it; leave out --io stream")
+        first = split.calls[readers[0]]
+        runs = [(readers[0], last) for last in range(readers[-1] + 1, len(split.calls) + 1)]
+        found = self._least(self._promising(split, runs, fed))
+        if found is None:
+            raise _refused(
+                program,
+                port,
+                f"'{first.name}' reads it otherwise than row by row; give the model images"
+                " of channels last, or leave out --io stream",
+            )
+        return found
+
+    def _least(self, groups: Iterable[Group]) -> Program | None:
+        """The program with one of these groups, of the least peak."""
+        trials = (looped(group, band) for group in groups for band in self.bands)
+        found = [trial for trial in trials if trial is not None]
+        return min(found, key=lambda t: max(self.pressure(self.forwarded(t))), default=None)
+
     def better(self, program: Program) -> Program | None:
         """The program with one more group, of all that lower the peak that which does so most."""
         planned = self.forwarded(program)
@@ -67,7 +146,8 @@ class _Search:
         worst = max(live, default=0)
         found, least = None, (worst, 0)
         peak = _same_call(planned, live.index(worst), program) if live else None
-        for group in [] if peak is None else self._promising(program, peak):
+        runs = [] if peak is None else self._runs(program, peak)
+        for group in self._promising(program, runs):
             for band in self.bands:
                 trial = looped(group, band)
                 if trial is not None:
@@ -76,11 +156,13 @@ class _Search:
                         found, least = trial, measure
         return found
 
-    def _promising(self, program: Program, peak: int) -> list[Group]:
-        """Groups around a step, those whose largest step is least first."""
+    def _promising(
+        self, program: Program, runs: Iterable[tuple[int, int]], fed: Fed | None = None
+    ) -> list[Group]:
+        """Runs that are groups, those whose largest step is least first."""
         found: list[tuple[int, int, Group]] = []
-        for first, last in self._runs(program, peak):
-            group = group_of(program, first, last, self.rules)
+        for first, last in runs:
+            group = group_of(program, first, last, self.rules, fed)
             trial = None if group is None else looped(group, self.bands[0])
             if group is not None and trial is not None:
                 found.append((max(self.pressure(trial)), len(found), group))
@@ -100,6 +182,11 @@ class _Search:
     def _can(self, program: Program, step: int) -> bool:
         call = program.calls[step]
         return isinstance(call, Call) and group_of(program, step, step + 1, self.rules) is not None
+
+
+def _lies_in(program: Program, tensor: int, storage: int) -> bool:
+    at = program.tensors[tensor].location
+    return at.space == "arena" and at.index == storage
 
 
 def _same_call(program: Program, step: int, other: Program) -> int | None:
