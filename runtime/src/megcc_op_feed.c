@@ -1,8 +1,8 @@
 // FEED: the next rows of an image that comes in by rows, into its line buffer.
 //
-//   word 1 counter (a tensor, i64), 2 number of the input, 3 tensor of the line buffer, 4 bytes of a
-//   row, 5 ... 7 the row that lies at its first byte, 8 ... 10 the first row that is not there yet
-//   (each: step, row in iteration 0, height of the image): its end is the next iteration's.
+//   word 1 counter (a tensor, i64), 2 number of the input, 3 line buffer (a tensor), 4 bytes of a
+//   row, 5 ... 7 the row that lies at its first byte (step, row in iteration 0, height of the
+//   image), 8 ... 10 the first row that is not there yet: the band ends where the next one begins.
 //
 // Where the caller has bound the whole image, the rows are copied from there. Else a run in pieces
 // comes back to the instruction until megcc_put_rows has been given all of them.

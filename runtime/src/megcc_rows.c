@@ -22,7 +22,8 @@ megcc_status_t megcc_rows_wanted(const megcc_stepper_t *s, megcc_rows_t *rows) {
   return MEGCC_OK;
 }
 
-megcc_status_t megcc_put_rows(megcc_stepper_t *s, uint32_t input, const void *data, uint32_t count) {
+megcc_status_t megcc_put_rows(megcc_stepper_t *s, uint32_t input, const void *data,
+                              uint32_t count) {
   megcc_rows_t rows;
   const megcc_status_t status = megcc_rows_wanted(s, &rows);
   if (status != MEGCC_OK) return status;

@@ -110,12 +110,15 @@ def _padded(d: _Drawing, x: Image) -> Image:
 _PARTS = (_conv, _conv, _conv, _pool, _elementwise, _residual, _side_by_side, _resized, _padded)
 
 
-def network(seed: int) -> onnx.ModelProto:
+def network(seed: int, channels_last: bool = False) -> onnx.ModelProto:
     """A network from one image to one image, or to its means."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
     image: Image = ("x", d.one(1, 3, 4), h, w)
     shape = [1, *image[1:]]
+    if channels_last:
+        image = (d.add("Transpose", "x", perm=[0, 3, 1, 2]), *image[1:])
+        shape = [1, h, w, shape[1]]
     image = _conv(d, image)
     for _ in range(d.one(3, 5, 8)):
         image = _PARTS[int(d.rng.integers(len(_PARTS)))](d, image)

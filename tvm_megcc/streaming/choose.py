@@ -121,17 +121,26 @@ class _Search:
         ]
         if not readers or any(p.tensor == port.tensor for p in program.outputs):
             raise _refused(program, port, "no call reads it; leave out --io stream")
-        first = split.calls[readers[0]]
         runs = [(readers[0], last) for last in range(readers[-1] + 1, len(split.calls) + 1)]
         found = self._least(self._promising(split, runs, fed))
         if found is None:
-            raise _refused(
-                program,
-                port,
-                f"'{first.name}' reads it otherwise than row by row; give the model images"
-                " of channels last, or leave out --io stream",
-            )
+            raise _refused(program, port, self._obstacle(split, readers))
         return found
+
+    def _obstacle(self, program: Program, readers: Sequence[int]) -> str:
+        """Why the readers of an image are no group, and what to do about it."""
+        steps = range(readers[0], readers[-1] + 1)
+        at = next((n for n in steps if not self._can(program, n)), None)
+        if at is None or at in readers:
+            name = program.calls[readers[0] if at is None else at].name
+            return (
+                f"'{name}' reads it otherwise than row by row; give the model an image whose"
+                " channels are last, or leave out --io stream"
+            )
+        return (
+            f"'{program.calls[readers[-1]].name}' reads it after '{program.calls[at].name}', which"
+            " is not done row by row; leave out --io stream"
+        )
 
     def _least(self, groups: Iterable[Group]) -> Program | None:
         """The program with one of these groups, of the least peak."""

@@ -142,8 +142,9 @@ def group_of(
 
 def _rows_of(program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
     """Rows of the call's result where they are those of an operand."""
-    found = [_height(program, t, heights) for t in (*call.reads, call.operands[-1])]
-    return next((height for height in found if height is not None), None)
+    tensors = (*call.reads, call.operands[-1])
+    known = [_height(program, t, heights, by_dims) for by_dims in (False, True) for t in tensors]
+    return next((height for height in known if height is not None), None)
 
 
 def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int]) -> bool:
@@ -153,13 +154,15 @@ def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int])
     return all(_agrees(program, call.operands[k], h, heights) for k, h in (*windowed, *others))
 
 
-def _height(program: Program, tensor: int, heights: Mapping[int, int]) -> int | None:
-    """Rows of a tensor's image: as its writer says, else by its dims."""
+def _height(
+    program: Program, tensor: int, heights: Mapping[int, int], by_dims: bool
+) -> int | None:
+    """Rows of a tensor's image: as an operator says, else by its dims, if `by_dims`."""
     found = program.tensors[tensor]
     if found.location.space != "arena":
         return None
     known = heights.get(found.location.index)
-    if known is None and len(found.shape) == 4 and found.shape[0] == 1:
+    if known is None and by_dims and len(found.shape) == 4 and found.shape[0] == 1:
         known = cast(int, found.shape[1])
     return known
 

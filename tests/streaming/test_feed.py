@@ -1,0 +1,149 @@
+"""An image that comes in by rows: the outputs of a whole image, to the bit, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from scripts.tiny_networks import NETWORKS
+from tests.fast import machines
+from tests.runtime.test_runtime import FLAGS, SANITIZE
+from tvm_megcc import driver, execute
+from tvm_megcc.core import dtypes
+from tvm_megcc.errors import InputError, UnsupportedError
+from tvm_megcc.host import package, toolchain
+from tvm_megcc.memory_options import MemoryOptions
+
+from .images import network
+
+HERE = Path(__file__).parent
+
+
+def compiled(model: onnx.ModelProto, out: Path, arch: str, io: str) -> Path:
+    driver.compile_model(model, out, archs=[arch], io=io, name="image")
+    return out
+
+
+def feeder(code: Path, out: Path, arch: str) -> list[str]:
+    """The command of feed.c with the package's library."""
+    flags = SANITIZE if arch in ("host", toolchain.host_arch()) else ["-g"]
+    runner = toolchain.build(code, arch, build_dir=out / "build", extra_cflags=flags)
+    names = {
+        "HEADER": '"image.h"',
+        "IMAGE": "image_image",
+        "KERNELS": "image_kernels",
+        "CONTEXT_BYTES": "IMAGE_CONTEXT_BYTES",
+    }
+    defines = [f"-D{key}={value}" for key, value in names.items()]
+    command = [toolchain.find_compiler(arch), *FLAGS, *flags, *defines, f"-I{code / 'include'}"]
+    command += ["-D_POSIX_C_SOURCE=200112L", str(HERE / "feed.c")]
+    command += [str(runner.with_name("libmodel.a")), "-lm", "-o", str(out / "feed")]
+    subprocess.run(command + ([] if arch == "host" else ["-static"]), check=True)
+    return [*toolchain._launcher(arch), str(out / "feed")]
+
+
+def check(model: onnx.ModelProto, folder: Path, arch: str = "host") -> None:
+    """Compare rows one at a time, several at a time and in place with `--io caller`."""
+    whole = compiled(model, folder / "whole", arch, "caller")
+    with execute.opened(whole) as runnable:
+        (port,) = runnable.inputs
+        rng = np.random.default_rng(1)
+        dtype = dtypes.numpy_dtype(port.dtype)
+        if dtype.kind == "f":
+            image = rng.standard_normal(port.shape).astype(dtype)
+        else:
+            image = rng.integers(-128, 128, port.shape).astype(dtype)
+        (expected,) = runnable.run({port.name: image}).outputs.values()
+    fed = compiled(model, folder / "fed", arch, "stream")
+    with execute.opened(fed) as runnable:
+        (found,) = runnable.run({port.name: image}).outputs.values()
+    assert found.tobytes() == expected.tobytes()
+    image.tofile(folder / "image.bin")
+    command = feeder(fed, folder, arch)
+    for most in (1, 2, 3, 0):
+        out = folder / "output.bin"
+        args = [str(folder / "image.bin"), str(out), str(most)]
+        done = subprocess.run([*command, *args], capture_output=True, text=True)
+        assert done.returncode == 0, (most, done.stderr)
+        assert out.read_bytes() == expected.tobytes(), most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["vww", "ic"])
+def test_tiny_networks(name: str, tmp_path: Path) -> None:
+    check(NETWORKS[name].build(), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_random_images(seed: int, arch: str, tmp_path: Path) -> None:
+    check(network(seed, channels_last=True), tmp_path, arch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 5, 8, 10])
+def test_one_channel_first(seed: int, tmp_path: Path) -> None:
+    """Images of one channel have their pixels in the same order either way."""
+    check(network(seed), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", machines("arm64", "armv7"))
+def test_random_images_on_arm(arch: str, tmp_path: Path) -> None:
+    check(network(6, channels_last=True), tmp_path, arch)
+
+
+def test_the_frame_is_no_part_of_the_arena(tmp_path: Path) -> None:
+    out = compiled(NETWORKS["vww"].build(), tmp_path / "vww", "cortexm+dsp", "stream")
+    (facts,) = package.load(out).manifest["per_arch"].values()
+    assert facts["arena_bytes"] < 96 * 96 * 3
+    names = {path.name for path in out.rglob("megcc_*")}
+    assert {"megcc_rows.c", "megcc_rows.h", "megcc_step.c", "megcc_step.h"} <= names
+
+
+def images(*nodes: onnx.NodeProto, shape: list[object]) -> onnx.ModelProto:
+    ports = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, shape),
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, None),
+    ]
+    graph = helper.make_graph(nodes, "image", ports[:1], ports[1:])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+REFUSED = {
+    "planes": (images(
+        helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], name="pool"),
+        shape=[1, 3, 16, 16],
+    ), "channels are last"),
+    "size": (images(
+        helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], name="pool"),
+        shape=[1, 1, "h", 16],
+    ), "h is not; give --input-shapes"),
+    "batch": (images(
+        helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], name="pool"),
+        shape=[2, 1, 16, 16],
+    ), "2 images; compile for one"),
+    "no image": (images(helper.make_node("Softmax", ["x"], ["y"], name="soft"), shape=[1, 8]),
+                 "'soft' reads it otherwise"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(what: str, tmp_path: Path) -> None:
+    model, words = REFUSED[what]
+    with pytest.raises(UnsupportedError, match="cannot come in by rows|comes in by rows") as error:
+        compiled(model, tmp_path / "out", "portable", "stream")
+    assert words in str(error.value) and "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_bands(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="leave out stream 'off'"):
+        memory = MemoryOptions(stream="off")
+        driver.compile_model(network(0), tmp_path / "out", io="stream", memory=memory)
