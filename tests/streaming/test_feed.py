@@ -15,6 +15,7 @@ from tests.fast import machines
 from tests.runtime.test_runtime import FLAGS, SANITIZE
 from tvm_megcc import driver, execute
 from tvm_megcc.core import dtypes
+from tvm_megcc.core.this_machine import is_own_family
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
@@ -31,7 +32,9 @@ def compiled(model: onnx.ModelProto, out: Path, arch: str, io: str) -> Path:
 
 def feeder(code: Path, out: Path, arch: str) -> list[str]:
     """The command of feed.c with the package's library."""
-    flags = SANITIZE if arch in ("host", toolchain.host_arch()) else ["-g"]
+    arch = toolchain.host_arch() if arch == "host" else arch
+    is_own = is_own_family(arch)
+    flags = SANITIZE if is_own else ["-g"]
     runner = toolchain.build(code, arch, build_dir=out / "build", extra_cflags=flags)
     names = {
         "HEADER": '"image.h"',
@@ -43,7 +46,7 @@ def feeder(code: Path, out: Path, arch: str) -> list[str]:
     command = [toolchain.find_compiler(arch), *FLAGS, *flags, *defines, f"-I{code / 'include'}"]
     command += ["-D_POSIX_C_SOURCE=200112L", str(HERE / "feed.c")]
     command += [str(runner.with_name("libmodel.a")), "-lm", "-o", str(out / "feed")]
-    subprocess.run(command + ([] if arch == "host" else ["-static"]), check=True)
+    subprocess.run(command + ([] if is_own else ["-static"]), check=True)
     return [*toolchain._launcher(arch), str(out / "feed")]
 
 
@@ -130,7 +133,7 @@ REFUSED = {
         shape=[2, 1, 16, 16],
     ), "2 images; compile for one"),
     "no image": (images(helper.make_node("Softmax", ["x"], ["y"], name="soft"), shape=[1, 8]),
-                 "'soft' reads it otherwise"),
+                 "Softmax 'soft' reads it otherwise"),
 }  # fmt: skip
 
 

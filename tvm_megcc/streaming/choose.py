@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 
-from tvm_megcc.core.program import Call, Port, Program, operands_of
+from tvm_megcc.core.program import Call, Port, Program, Step, operands_of
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.streaming.line_buffers import Fed, Group, group_of, looped, with_line_buffer
 from tvm_megcc.streaming.row_rules import Rules
@@ -132,13 +132,13 @@ class _Search:
         steps = range(readers[0], readers[-1] + 1)
         at = next((n for n in steps if not self._can(program, n)), None)
         if at is None or at in readers:
-            name = program.calls[readers[0] if at is None else at].name
+            reader = program.calls[readers[0] if at is None else at]
             return (
-                f"'{name}' reads it otherwise than row by row; give the model an image whose"
+                f"{_node(reader)} reads it otherwise than row by row; give the model an image whose"
                 " channels are last, or leave out --io stream"
             )
         return (
-            f"'{program.calls[readers[-1]].name}' reads it after '{program.calls[at].name}', which"
+            f"{_node(program.calls[readers[-1]])} reads it after {_node(program.calls[at])}, which"
             " is not done row by row; leave out --io stream"
         )
 
@@ -191,6 +191,12 @@ class _Search:
     def _can(self, program: Program, step: int) -> bool:
         call = program.calls[step]
         return isinstance(call, Call) and group_of(program, step, step + 1, self.rules) is not None
+
+
+def _node(step: Step) -> str:
+    """The model's node that a step computes, or the name of its result."""
+    nodes = step.nodes if isinstance(step, Call) else ()
+    return nodes[0] if nodes else f"'{step.name}'"
 
 
 def _lies_in(program: Program, tensor: int, storage: int) -> bool:
