@@ -10,6 +10,50 @@
 
 enum { COUNTER = 1, INPUT, TENSOR, BYTES, BASE, MADE = BASE + 3, WORDS = MADE + 3 };
 
+// Whether another instruction, or a second tensor, has the image, which perhaps has no memory.
+static int is_read(const megcc_model_t *m, uint32_t id) {
+  // First and last word that is a tensor, by opcode; of calls the last one follows from the words.
+  static const uint8_t tensors[][2] = {
+      {1, 0},                       // END
+      {MEGCC_C_FIRST, 0},           // CALL
+      {1, 2},                       // COPY
+      {MEGCC_C_FIRST_OF_SIZED, 0},  // CALL_SIZED
+      {2, 2},                       // LOAD
+      {1, 0},                       // LET
+      {2, 4},                       // ROW
+      {1, 3},                       // BRANCH
+      {1, 1},                       // JUMP
+      {2, 2},                       // CHECK
+      {1, 1},                       // DRAW
+      {22, 0},                      // BAND
+      {1, 2},                       // SLIDE
+      {3, 3},                       // FEED
+  };
+  const uint32_t *code = m->section[MEGCC_S_CODE], *end = code + m->count[MEGCC_S_CODE];
+  const uint32_t input = megcc_tensor_words(m, id)[2];
+  uint32_t k;
+  for (k = 0; k < m->count[MEGCC_S_TENSORS]; ++k) {
+    const uint32_t *words = megcc_tensor_words(m, k);
+    if (k != id && (words[0] >> 8 & 0xFF) == MEGCC_INPUT && words[2] == input) return 1;
+  }
+  for (; code < end; code += *code >> 8) {
+    const uint32_t opcode = *code & 0xFF, words = *code >> 8;
+    uint32_t last;
+    if (words == 0 || words > (uint32_t)(end - code)) return 1;
+    if (opcode >= sizeof tensors / sizeof *tensors) return 1;
+    last = tensors[opcode][1];
+    if (tensors[opcode][0] >= MEGCC_C_FIRST) {
+      if (words <= MEGCC_C_FIRST || code[MEGCC_C_OPERANDS] > words) return 1;
+      last = tensors[opcode][0] + code[MEGCC_C_OPERANDS] - 1;
+      if (opcode == MEGCC_OP_BAND && code[MEGCC_C_FIRST] == id) return 1;
+    }
+    for (k = tensors[opcode][0]; k <= last && k < words; ++k) {
+      if (code[k] == id) return 1;
+    }
+  }
+  return 0;
+}
+
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   megcc_path_t base, made;
   megcc_tensor_t t, image;
@@ -21,6 +65,7 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   if (!megcc_find_tensor(m, megcc_port_words(m, code[INPUT])[1], &image)) return MEGCC_ERR_CORRUPT;
   if (image.space != MEGCC_INPUT || image.index != code[INPUT] || image.offset != 0)
     return MEGCC_ERR_CORRUPT;
+  if (is_read(m, megcc_port_words(m, code[INPUT])[1])) return MEGCC_ERR_CORRUPT;
   base = megcc_path_of(code + BASE);
   made = megcc_path_of(code + MADE);
   if (!megcc_is_path(&base) || !megcc_is_path(&made)) return MEGCC_ERR_CORRUPT;
@@ -60,7 +105,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
     return MEGCC_OK;
   }
   if (port->flags >> MEGCC_PORT_ROWS_GIVEN != (uint32_t)feed.rows) return MEGCC_ERR_UNBOUND;
-  port->flags = MEGCC_PORT_ROWS;
+  port->flags = 0;
   return MEGCC_OK;
 }
 

@@ -36,13 +36,13 @@ static uint32_t largest_constant(const megcc_context_t *c, const uint32_t *code,
   return number;
 }
 
-// Before a run: an input that a FEED reads and that has no memory comes in by rows.
-static void expect_rows(megcc_context_t *c) {
+// Gives these flags to each input that a FEED reads and that has no memory.
+static void flag_rows(megcc_context_t *c, uint32_t flags) {
   const megcc_model_t *m = c->model;
   const uint32_t *code = m->section[MEGCC_S_CODE];
   for (; (*code & 0xFF) != MEGCC_OP_END; code += *code >> 8) {
     if ((*code & 0xFF) != MEGCC_OP_FEED) continue;
-    if (c->port[code[2]].bound == NULL) c->port[code[2]].flags = MEGCC_PORT_ROWS;
+    if (c->port[code[2]].bound == NULL) c->port[code[2]].flags = flags;
   }
 }
 
@@ -154,8 +154,10 @@ megcc_status_t megcc_step(megcc_stepper_t *s, uint32_t calls, megcc_step_state_t
   if (s->next == NULL) {
     s->cancelled = 0;
     if ((status = megcc_ready(s->context)) != MEGCC_OK) return status;
-    expect_rows(s->context);
-    if ((status = megcc_begin_run(s->context)) != MEGCC_OK) return status;
+    flag_rows(s->context, MEGCC_PORT_ROWS);
+    status = megcc_begin_run(s->context);
+    flag_rows(s->context, 0);
+    if (status != MEGCC_OK) return status;
     s->next = s->context->next;
   } else if (s->context->next != s->next) {
     s->next = s->moved = NULL;

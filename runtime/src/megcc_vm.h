@@ -234,9 +234,9 @@ struct megcc_model {
 };
 
 enum {
-  MEGCC_PORT_OWNED = 1,  // bound to memory of megcc_set_io
-  MEGCC_PORT_FILLED = 2,  // an input in the arena has its value for the next run
-  MEGCC_PORT_ROWS = 4,    // an input without memory, of which a run in pieces is given the rows
+  MEGCC_PORT_OWNED = 1,      // bound to memory of megcc_set_io
+  MEGCC_PORT_FILLED = 2,     // an input in the arena has its value for the next run
+  MEGCC_PORT_ROWS = 4,       // an input needs no memory for the run that begins
   MEGCC_PORT_ROWS_GIVEN = 8  // from this bit on: rows that the next FEED has been given
 };
 

@@ -11,10 +11,10 @@
 #include HEADER
 #include "megcc_step.h"
 
-#define CHECK(condition) \
-  if (!(condition)) { \
+#define CHECK(condition)                                            \
+  if (!(condition)) {                                               \
     fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-    exit(1); \
+    exit(1);                                                        \
   }
 
 static void *alloc(size_t bytes) {
@@ -53,8 +53,8 @@ static void give(megcc_stepper_t *stepper, const uint8_t *image, uint32_t most, 
   memcpy(before, arena, arena_bytes);
   memcpy(before + (at - arena), image + *next * rows.row_bytes, count * rows.row_bytes);
   if (most == 0) memcpy(at, image + *next * rows.row_bytes, count * rows.row_bytes);
-  CHECK(megcc_put_rows(stepper, rows.input,
-                       most == 0 ? at : image + *next * rows.row_bytes, count) == MEGCC_OK);
+  CHECK(megcc_put_rows(stepper, rows.input, most == 0 ? at : image + *next * rows.row_bytes,
+                       count) == MEGCC_OK);
   CHECK(memcmp(before, arena, arena_bytes) == 0);
   *next += count;
 }
