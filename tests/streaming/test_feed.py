@@ -17,7 +17,7 @@ from tvm_megcc import driver, execute
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.this_machine import is_own_family
 from tvm_megcc.errors import InputError, UnsupportedError
-from tvm_megcc.host import package, toolchain
+from tvm_megcc.host import firmware, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 from .images import network
@@ -150,3 +150,22 @@ def test_without_bands(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="leave out stream 'off'"):
         memory = MemoryOptions(stream="off")
         driver.compile_model(network(0), tmp_path / "out", io="stream", memory=memory)
+
+
+@pytest.mark.slow
+def test_a_microcontroller(tmp_path: Path) -> None:
+    """The example of a package for a Cortex-M gives rows to the run, and has no memory for more."""
+    if firmware.missing():
+        pytest.skip(firmware.missing())
+    model = NETWORKS["vww"].build()
+    image = np.random.default_rng(1).integers(-128, 128, (1, 96, 96, 3)).astype(np.int8)
+    outputs, memory = [], []
+    for io in ("caller", "stream"):
+        code = compiled(model, tmp_path / io, "cortexm+dsp", io)
+        answer = firmware.Firmware(code, "cortex-m4").counted({"input": image})
+        outputs.append(answer.outputs["output"].tobytes())
+        sizes = firmware.sections(code / firmware.PROGRAM)
+        memory.append(sizes[".data"] + sizes[".bss"])
+        print(io, answer.counts.totals, answer.stack_bytes, sizes)
+    assert outputs[0] == outputs[1]
+    assert memory[1] < 96 * 96 * 3 < memory[0]
