@@ -233,7 +233,8 @@ def _check_limit(mod: tvm.IRModule, arch: str, entry: Entry, options: CompileOpt
     if limit is None:
         return
     wide = {"fp32": True, "model": half.said(mod) is None}.get(options.preference.precision, False)
-    needed = largest_needed(mod[entry.function], 4 if wide else 2)
+    images = options.memory.stream == "off"
+    needed = largest_needed(mod[entry.function], 4 if wide else 2, images=images)
     if needed is not None and needed.bytes > limit:
         missing = needed.bytes - limit
         value = names_of(mod).get(needed.name, needed.name)

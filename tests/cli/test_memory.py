@@ -155,7 +155,8 @@ def test_limit_that_is_too_small_names_bytes_and_call_and_keeps_the_output(
     assert tvmc("compile", model, "-o", out).status == 0
     arch, before = facts(tvmc, out), read_tree(out)
     need, call = arch["arena_bytes"], arch["memory"]["peak_call"]
-    said = tvmc("compile", model, "-o", out, "--memory-limit", need - 5).sentence()
+    limit = ("--memory-limit", need - 5, "--stream", "off")
+    said = tvmc("compile", model, "-o", out, *limit).sentence()
     assert "5 bytes" in said and f"'{call}'" in said
     assert read_tree(out) == before
     assert tvmc("compile", model, "-o", out, "--memory-limit", need).status == 0
@@ -247,7 +248,38 @@ def test_a_limit_below_one_value_is_refused_before_kernels_are_chosen(
         ("--memory-pools", f"a:{exact // 2 - 1},b:{exact // 2}"),
         ("--memory-limit", exact - 1, "--memory-pools", "a,b"),
     ):
-        assert f"alone takes {exact}" in tvmc(*words, *given).sentence()
+        said = tvmc(*words, *given, "--stream", "off").sentence()
+        assert f"alone takes {exact}" in said
+
+
+@pytest.fixture
+def image_model(tmp_path: Path) -> Path:
+    onnx.save(zoo.build("tiny_cnn"), tmp_path / "tiny_cnn.onnx")
+    return tmp_path / "tiny_cnn.onnx"
+
+
+def test_a_limit_is_met_by_bands_of_rows(tvmc, image_model: Path, tmp_path: Path) -> None:
+    assert tvmc("compile", image_model, "-o", tmp_path / "whole").status == 0
+    whole = facts(tvmc, tmp_path / "whole")["arena_bytes"]
+    words = ("compile", image_model, "-o", tmp_path / "pkg", "--memory-limit", whole - 5)
+    assert tvmc(*words).status == 0
+    assert facts(tvmc, tmp_path / "pkg")["arena_bytes"] <= whole - 5
+
+
+def test_the_sentence_says_how_near_bands_come(tvmc, image_model: Path, tmp_path: Path) -> None:
+    words = ("compile", image_model, "-o", tmp_path / "pkg")
+    assert tvmc(*words, "--stream", "auto").status == 0
+    least = facts(tvmc, tmp_path / "pkg")["arena_bytes"]
+    assert "3 bytes are missing" in tvmc(*words, "--memory-limit", least - 3).sentence()
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "much", "1.5"])
+def test_rows_of_a_band_are_a_number(
+    tvmc, image_model: Path, capsys: pytest.CaptureFixture[str], given: str
+) -> None:
+    with pytest.raises(SystemExit):
+        tvmc("compile", image_model, "-o", "pkg", f"--stream={given}")
+    assert f"--stream: '{given}' is none of auto, off and rows" in capsys.readouterr().err
 
 
 def test_a_value_that_may_be_in_the_caller_memory_is_no_reason_to_refuse() -> None:

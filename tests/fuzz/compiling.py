@@ -70,7 +70,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Places:
-    """Where ports live, whether their memory may be used again, and for how many threads.
+    """Where ports live and may be used again, for how many threads, and in which bands of rows.
 
     For several, a call is worth splitting however little it does.
 
@@ -78,12 +78,15 @@ class Places:
     ----------
     serve : str
         How open dims are served: one of `serving.KINDS`.
+    stream : str or int
+        As `MemoryOptions.stream`.
     """
 
     io: str = "caller"
     clobber_inputs: bool = False
     threads: int = 1
     serve: str = "open"
+    stream: str | int = "off"
 
 
 #: What seeds rotate through; the first is what holds when nothing is said.
@@ -93,6 +96,8 @@ PLACES = (
     Places("caller", threads=3),
     Places("arena", clobber_inputs=True, threads=7),
     *(Places(serve=kind) for kind in KINDS[1:]),
+    Places(stream=1),
+    Places("arena", threads=3, stream="auto"),
 )
 
 
@@ -113,7 +118,9 @@ def _compile(
     splitting.PIECE = 1 if places.threads > 1 else PIECE
     try:
         preference = Preference(optimize)
-        memory = MemoryOptions(clobber_inputs=places.clobber_inputs, threads=places.threads)
+        memory = MemoryOptions(
+            clobber_inputs=places.clobber_inputs, threads=places.threads, stream=places.stream
+        )
         dynamic = DynamicOptions(serving.listed, serving.buckets)
         programs = driver.compile_programs(
             path, resolve(archs), name=name, preference=preference, io=places.io, memory=memory,

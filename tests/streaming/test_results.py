@@ -10,9 +10,10 @@ import pytest
 
 from tests.fast import machines
 from tvm_megcc import driver, execute
-from tvm_megcc.host import package
+from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
+from ..runtime.test_runtime import SANITIZE
 from .images import network
 
 pytestmark = [pytest.mark.slow]
@@ -60,3 +61,23 @@ def test_threads(seed: int, tmp_path: Path) -> None:
     model = network(seed)
     _, whole = outputs(model, tmp_path, "host", "off")
     assert outputs(model, tmp_path, "host", 4, threads=3)[1] == whole
+
+
+@pytest.mark.parametrize("seed", range(23, 27))
+def test_debug_builds_poison_nothing_that_is_read(seed: int, tmp_path: Path) -> None:
+    """With sanitizers, and dead storages filled with NaN."""
+    model = network(seed)
+    (given,) = (port.name for port in model.graph.input)
+    results = []
+    for stream in ("off", 1 + seed % 2):
+        out = tmp_path / str(stream)
+        driver.compile_model(model, out, memory=MemoryOptions(stream=stream))
+        opened = package.load(out)
+        (arch,) = opened.archs
+        feeds = {given: np.random.default_rng(2).standard_normal(opened.inputs[0].shape)}
+        feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
+        flags = [*SANITIZE, "-DMEGCC_DEBUG"] if stream != "off" else []
+        program = toolchain.build(out, arch, extra_cflags=flags)
+        found = toolchain.run_package(program, arch, feeds, opened.manifest)
+        results.append([array.tobytes() for array in found.outputs.values()])
+    assert results[0] == results[1]

@@ -81,7 +81,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _stream(text: str) -> str | int:
-    return text if text in ("auto", "off") else options.count(text)
+    """``auto``, ``off``, or rows of a band."""
+    if text in ("auto", "off"):
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of auto, off and rows of a band")
+    return int(text)
 
 
 def read(args: argparse.Namespace) -> MemoryOptions:

@@ -34,7 +34,9 @@ class Needed:
     name: str
 
 
-def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
+def largest_needed(
+    func: relax.Function, narrowest: int = 4, *, images: bool = True
+) -> Needed | None:
     """Largest value that must be in the arena; None where none must.
 
     Parameters
@@ -43,6 +45,9 @@ def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
         Of fixed shapes, before any pass.
     narrowest : int
         Bytes of a float where a pass may narrow them: 2 where f16 may be computed with.
+    images : bool
+        Whether an image that a convolution reads is in memory whole: not where it may be read in
+        bands of rows.
     """
     values = {
         binding.var: binding.value for block in func.body.blocks for binding in block.bindings
@@ -52,10 +57,17 @@ def largest_needed(func: relax.Function, narrowest: int = 4) -> Needed | None:
     found = [
         Needed(min(elements * widths[elements] for elements in path), name)
         for var, value in values.items()
-        if op_name(value) in _HEAVY
+        if op_name(value) in _HEAVY and (images or not _reads_an_image(value))
         for name, path in _paths(value, values, outputs)
     ]
     return max(found, key=lambda needed: needed.bytes, default=None)
+
+
+def _reads_an_image(call: relax.Call) -> bool:
+    """Whether a call is a convolution of one image."""
+    shape = static_shape(call.args[0], {})
+    one = shape is not None and len(shape) == 4 and shape[0] == 1
+    return one and op_name(call) in PLAIN_CONVOLUTIONS
 
 
 def _paths(
