@@ -66,7 +66,9 @@ class Compiled:
     @property
     def feeds(self) -> list[Feed]:
         """The steps that an image comes in by."""
-        return [step for code in self.codes for step in code.program.calls if isinstance(step, Feed)]
+        return [
+            step for code in self.codes for step in code.program.calls if isinstance(step, Feed)
+        ]
 
     def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[Function]:
         """The programs as `bytecode.encode` takes them."""

@@ -73,7 +73,12 @@ def defines(package: str) -> list[str]:
     """What forge.h wants to know of a package."""
     ident = PACKAGES[package][1]
     shaped = int(package in SHAPED)
-    return [f'-DHEADER="{ident}.h"', f"-DKERNELS={ident}_kernels", f"-DSHAPED={shaped}", f"-DFED={int(package == 'fed')}"]
+    return [
+        f'-DHEADER="{ident}.h"',
+        f"-DKERNELS={ident}_kernels",
+        f"-DSHAPED={shaped}",
+        f"-DFED={int(package == 'fed')}",
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,9 +154,7 @@ def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int])
     return all(_agrees(program, call.operands[k], h, heights) for k, h in (*windowed, *others))
 
 
-def _height(
-    program: Program, tensor: int, heights: Mapping[int, int], by_dims: bool
-) -> int | None:
+def _height(program: Program, tensor: int, heights: Mapping[int, int], by_dims: bool) -> int | None:
     """Rows of a tensor's image: as an operator says, else by its dims, if `by_dims`."""
     found = program.tensors[tensor]
     if found.location.space != "arena":
