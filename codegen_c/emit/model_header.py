@@ -36,8 +36,8 @@ _STEPS = """
 
 
 _ROWS = """
-// Images that come in by rows (megcc_put_rows): their rows, the bytes of one, and the most rows that
-// a run waits for at a time.
+// Images that come in by rows (megcc_put_rows): number of rows, bytes of a row, and the most rows
+// that a run waits for at a time.
 """
 
 

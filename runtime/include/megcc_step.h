@@ -20,8 +20,8 @@ typedef struct megcc_stepper {
 } megcc_stepper_t;
 
 typedef enum megcc_step_state {
-  MEGCC_STEP_MORE,      // call megcc_step again
-  MEGCC_STEP_DONE,      // the outputs are there, as after megcc_run
+  MEGCC_STEP_MORE,       // call megcc_step again
+  MEGCC_STEP_DONE,       // the outputs are there, as after megcc_run
   MEGCC_STEP_CANCELLED,  // by megcc_step_cancel: there are no outputs
   MEGCC_STEP_ROWS        // call megcc_put_rows, then megcc_step again
 } megcc_step_state_t;
@@ -45,17 +45,17 @@ typedef struct megcc_rows {
   void *data;        // where row `first` goes: a camera may write it there
 } megcc_rows_t;
 
-/// In packages made by `tvmc compile --io stream`, in which an image needs no memory of its own.
-/// Where the input is not bound, megcc_step stops with MEGCC_STEP_ROWS for each band of its rows;
-/// where it is bound to a whole image, its rows are read from there.
-///
 /// Describes the rows that are still missing. MEGCC_ERR_NOT_RUN: the run does not wait for rows.
+///
+/// In packages made by `tvmc compile --io stream`. Where the input is not bound, megcc_step stops
+/// with MEGCC_STEP_ROWS for each band of its rows. Where it is bound to a whole image, its rows are
+/// read from there.
 MEGCC_API megcc_status_t megcc_rows_wanted(const megcc_stepper_t *stepper, megcc_rows_t *rows);
 
-/// Gives the run the next `count` rows of an input, in the element type and layout of the input. The
-/// rows are copied, unless `data` is that of megcc_rows_wanted. Fewer rows than wanted may be given;
-/// megcc_step then stops again. On an error nothing is written: MEGCC_ERR_INDEX: the run waits for
-/// rows of another input; MEGCC_ERR_SIZE: there are more rows than wanted; MEGCC_ERR_NOT_RUN: the
+/// Gives the run the next `count` rows of an input, in the input's element type and layout. They
+/// are copied, unless `data` is that of megcc_rows_wanted. Fewer rows than wanted may be given;
+/// megcc_step then stops again. On an error nothing is written. MEGCC_ERR_INDEX: the run waits for
+/// rows of another input. MEGCC_ERR_SIZE: there are more rows than wanted. MEGCC_ERR_NOT_RUN: the
 /// run does not wait for rows.
 MEGCC_API megcc_status_t megcc_put_rows(megcc_stepper_t *stepper, uint32_t input, const void *data,
                                         uint32_t count);

@@ -106,7 +106,8 @@ class Program:
                 return f"slide {show(step.tensor)} by {base.step} from {base.first}, {made.first}"
             case Feed():
                 base, made = step.base, step.made
-                return f"{show(step.tensor)} by {base.step} from {base.first} = rows {made.first} + {made.step} * t of {show(step.source)}"
+                begin = f"{show(step.tensor)} by {base.step} from {base.first}"
+                return f"{begin} = rows {made.first} + {made.step} * t of {show(step.source)}"
             case If():
                 return f"if {show(step.condition)}"
             case Loop():

@@ -229,7 +229,7 @@ class Slide:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Write the next rows of an input to its line buffer, from ``made.at(t)`` to ``made.at(t + 1)``.
+    """Write rows of an input, from ``made.at(t)`` to ``made.at(t + 1)``, to its line buffer.
 
     Attributes
     ----------
