@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tvm_megcc import frontend
-from tvm_megcc.core.program import Call, End, Loop, Path, Program, Slide
+from tvm_megcc.core.program import Call, End, Feed, Loop, Path, Program, Slide
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module
 
@@ -16,14 +16,15 @@ from .images import network
 SEEDS = range(40)
 
 
-def program(seed: int, arch: str, stream: str | int) -> Program:
-    imported = frontend.from_onnx(network(seed))
+def program(seed: int, arch: str, stream: str | int, io: str = "caller") -> Program:
+    imported = frontend.from_onnx(network(seed, channels_last=io == "stream"))
     found = compile_module(
         imported.mod,
         arch,
         name="image",
         input_names=["x"],
         output_names=["y"],
+        io=io,
         memory_options=MemoryOptions(stream=stream),
     )
     assert isinstance(found, Program)
@@ -46,6 +47,16 @@ class Rows:
         lies = self.lies.get(self.key(step.tensor), {})
         kept = range(step.base.at(t), step.made.at(t))
         self.lies[self.key(step.tensor)] = {row: lies[row] - moved for row in kept}
+
+    def feed(self, step: Feed, t: int) -> None:
+        lo, hi, base = step.made.at(t), step.made.at(t + 1), step.base.at(t)
+        tensor = self.program.tensors[step.tensor]
+        assert lo == hi or hi - base <= tensor.nbytes // step.row_bytes
+        self.computed.setdefault(self.key(step.tensor), []).extend(range(lo, hi))
+        if not any(s.tensor == step.tensor for s in self.program.calls if isinstance(s, Slide)):
+            self.lies[self.key(step.tensor)] = {} if step.base.step else self.of(step.tensor)
+        rows = {row: row - base for row in range(lo, hi)}
+        self.lies.setdefault(self.key(step.tensor), {}).update(rows)
 
     def call(self, call: Call, t: int) -> None:
         rows = call.rows
@@ -93,17 +104,21 @@ def loops(found: Program) -> list[tuple[int, int, int]]:
     return rows
 
 
+@pytest.mark.parametrize("io", ["caller", "stream"])
 @pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
-def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
+def test_every_row_is_computed_once_and_read_where_it_lies(arch: str, io: str) -> None:
     streamed = 0
     for seed in SEEDS:
-        found = program(seed, arch, 1 + seed % 4)
+        found = program(seed, arch, 1 + seed % 4, io)
+        assert any(isinstance(step, Feed) for step in found.calls) == (io == "stream")
         for first, last, count in loops(found):
             rows = Rows(found)
             for t in range(count):
                 for step in found.calls[first + 1 : last]:
                     if isinstance(step, Slide):
                         rows.slide(step, t)
+                    elif isinstance(step, Feed):
+                        rows.feed(step, t)
                     elif isinstance(step, Call):
                         rows.call(step, t)
             for name, made in rows.computed.items():
