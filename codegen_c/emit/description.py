@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.dataflow import sources
-from tvm_megcc.core.program import Call, Kernel, Program
+from tvm_megcc.core.program import Call, Kernel, Program, Tensor, kept_rows
 
 
 def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
@@ -21,17 +21,9 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     # Calls of one node, or of what a pass has made of many, share the list of nodes.
     groups = {nodes: k for k, nodes in enumerate(dict.fromkeys(c.nodes for _, c in steps))}
     number = {tensor: k for k, tensor in enumerate(used)}
+    kept = kept_rows(program)
     return {
-        "tensors": [
-            {
-                "name": tensor.name,
-                "dtype": tensor.dtype,
-                "shape": list(tensor.shape),
-                "bytes": tensor.nbytes,
-                "place": tensor.location.space,
-            }
-            for tensor in (program.tensors[t] for t in used)
-        ],
+        "tensors": [_tensor(program.tensors[t], kept.get(t)) for t in used],
         "nodes": [list(nodes) for nodes in groups],
         "calls": [
             {
@@ -43,6 +35,18 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
             }
             for n, step in steps
         ],
+    }
+
+
+def _tensor(tensor: Tensor, kept: tuple[int, int] | None) -> dict[str, object]:
+    """A tensor; of a line buffer also the rows that memory holds, and those of the image."""
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype,
+        "shape": list(tensor.shape),
+        "bytes": tensor.nbytes,
+        "place": tensor.location.space,
+        **({} if kept is None else {"rows": kept[0], "height": kept[1]}),
     }
 
 

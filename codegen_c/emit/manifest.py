@@ -18,7 +18,14 @@ from tvm_megcc.codegen_c.emit.weight_segments import Layout
 from tvm_megcc.codegen_c.sources import filled
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.machine import machine
-from tvm_megcc.core.program import Bundle, Call, Kernel, Program, Quantisation
+from tvm_megcc.core.program import (
+    Bundle,
+    Call,
+    Kernel,
+    Program,
+    Quantisation,
+    streamed_groups,
+)
 from tvm_megcc.dims import Dim, Size, symbols
 
 FORMAT = 1  #: of manifest.json and the package layout
@@ -81,8 +88,31 @@ def _facts(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
         **_memory(program),
         "calls": sum(kernels.values()),
         "calls_by_kernel": dict(kernels),
+        **_streamed(program),
         "graph": graph(program, links),
     }
+
+
+def _streamed(program: Program) -> dict[str, object]:
+    """The calls that run in bands of rows; empty where none does."""
+    groups = [
+        {
+            "first_call": group.first_call,
+            "last_call": group.last_call,
+            "first_step": group.first_step,
+            "last_step": group.last_step,
+            "band_rows": group.band_rows,
+            "iterations": group.iterations,
+            "moved_bytes": group.moved_bytes,
+            "bands": list(group.bands),
+            "buffers": [
+                {"name": b.name, "rows": b.rows, "height": b.height, "bytes": b.bytes}
+                for b in group.buffers
+            ],
+        }
+        for group in streamed_groups(program)
+    ]
+    return {"streamed": groups} if groups else {}
 
 
 def _spending(code: Compiled) -> dict[str, object]:

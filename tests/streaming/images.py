@@ -132,3 +132,20 @@ def network(seed: int, channels_last: bool = False) -> onnx.ModelProto:
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def chain() -> onnx.ModelProto:
+    """Three convolutions over an image of 24 rows, the last with a stride of 2; its mean."""
+    d = _Drawing(0)
+    y = "x"
+    for made, taken, stride in ((8, 3, 1), (8, 8, 1), (4, 8, 2)):
+        weight = d.random(made, taken, 3, 3)
+        y = d.add("Conv", y, weight, pads=[1] * 4, strides=[stride] * 2)
+    y = d.add("GlobalAveragePool", y)
+    graph = helper.make_graph(
+        d.nodes, "chain",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 24, 16])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 4, 1, 1])],
+        d.weights,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

@@ -10,10 +10,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests.streaming.images import chain
 from tests.tuning.support import Fake, kernels
 from tvm_megcc import driver
+from tvm_megcc.core.program import Program, programs_of, streamed_groups
 from tvm_megcc.dims import symbol
 from tvm_megcc.kernels.tuned import Task
+from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.tuning import apply_best, session
 from tvm_megcc.tuning.records import read
 
@@ -103,3 +106,21 @@ def test_generated_loops_are_measured(model: Path, tmp_path: Path) -> None:
         model, tmp_path / "r.json", arch="arm64", measure="instructions", trials=2
     )
     assert not report.refused and report.after <= report.before
+
+
+@pytest.mark.slow
+def test_calls_are_measured_whole(tmp_path: Path, monkeypatch) -> None:
+    """A band costs less than a whole call: `stream` is off, and so are bounds that ask for it."""
+    seen: list[Program] = []
+
+    class Watching(Fake):
+        def run(self, program, cases, limit, folder):
+            seen.extend(programs_of(program))
+            return super().run(program, cases, limit, folder)
+
+    monkeypatch.setattr(session, "measurer_for", lambda *_: Watching())
+    bounds = MemoryOptions(stream=1, limit=10_000)
+    session.tune_model(chain(), tmp_path / "r.json", arch="arm64", trials=1, memory=bounds)
+    assert seen and all(not streamed_groups(program) for program in seen)
+    bundle = driver.compile_programs(chain(), ["arm64"], memory=MemoryOptions(stream=1))["arm64"]
+    assert all(streamed_groups(program) for program in programs_of(bundle))

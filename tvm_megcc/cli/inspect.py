@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tvm_megcc.cli import changing, html_page, options, profiling
 from tvm_megcc.errors import InputError
+from tvm_megcc.report.labels import group_text, kept_text
 
 HELP = "show a package's inputs, outputs, memory and kernels"
 
@@ -66,7 +67,12 @@ def run(args: argparse.Namespace) -> None:
         found = None if args.cpu is None else footprint.footprint(opened, args.cpu)
         calls = executed.rows(found.executed, opened) if found and found.executed.calls else ()
     if found is not None:
-        facts["for"] = {**found.facts, **executed.facts(calls)}
+        moving = moved_bytes(facts["archs"][found.executed.arch]) and found.executed.copying
+        facts["for"] = {
+            **found.facts,
+            **({"moving_instructions": moving} if moving else {}),
+            **executed.facts(calls),
+        }
     if args.shapes is not None:
         facts["at"] = changing.at_shapes(
             facts, inputs, options.shapes(args.shapes, "--shapes") or {}
@@ -103,6 +109,13 @@ def run(args: argparse.Namespace) -> None:
             for line in memory_lines(a["arena_bytes"], a["memory"]):
                 print(f"  {line}")
     for arch, a in facts["archs"].items():
+        for number, program in enumerate(a.get("functions", [a])):
+            if "streamed" in program:
+                several = f", program {number}" if "functions" in a else ""
+                print(f"calls in bands of rows for {arch}{several}:")
+                for line in streamed_lines(program["streamed"]):
+                    print(f"  {line}")
+    for arch, a in facts["archs"].items():
         if "spending" in a:
             print(f"choice of kernels for {arch}: {spending_line(a['spending'])}")
     for arch, a in facts["archs"].items():
@@ -113,7 +126,8 @@ def run(args: argparse.Namespace) -> None:
         for symbol in a["kernels"]:
             print(f"  {symbol}")
     if found is not None:
-        for line in (*found.lines(), *executed.lines(found.executed, calls, args.by)):
+        moved = moved_bytes(facts["archs"][found.executed.arch])
+        for line in (*found.lines(), *executed.lines(found.executed, calls, args.by, moved)):
             print(line)
 
 
@@ -171,12 +185,36 @@ def _facts(entry: Mapping[str, Any]) -> dict[str, Any]:
         ]
     if "spending" in entry:
         facts["spending"] = entry["spending"]
-    if "work" in entry:
-        facts["work"] = entry["work"]
+    for key in ("work", "streamed"):
+        if key in entry:
+            facts[key] = entry[key]
     if "memory" in entry:  # a package of an earlier version has none
         memory = dict(entry["memory"])
-        facts["memory"] = {**memory, "live_at_peak": live(memory, memory["peak_step"])}
+        facts["memory"] = {
+            **memory,
+            "peak_number": _number_of(entry, memory["peak_step"]),
+            "live_at_peak": live(memory, memory["peak_step"]),
+        }
     return facts
+
+
+def _number_of(entry: Mapping[str, Any], step: int) -> int | None:
+    """The number, as profiles count calls, of the call at a step; None if it is no call."""
+    calls = entry.get("graph", {}).get("calls", ())
+    return next((number for number, call in enumerate(calls) if call["step"] == step), None)
+
+
+def moved_bytes(facts: Mapping[str, Any]) -> int:
+    """Bytes of line buffers that a run of an architecture's only program moves."""
+    return sum(group["moved_bytes"] for group in facts.get("streamed", ()))
+
+
+def streamed_lines(groups: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Lines on each group: its calls and bands, then its line buffers."""
+    for group in groups:
+        yield f"{group_text(group)}; {group['moved_bytes']} bytes moved in a run"
+        for buffer in group["buffers"]:
+            yield f"{buffer['bytes']:>12}  {buffer['name']}, {kept_text(buffer)}"
 
 
 def work_lines(work: Mapping[str, Any]) -> Iterator[str]:
@@ -232,10 +270,9 @@ def memory_lines(arena: int, memory: Mapping[str, Any]) -> Iterator[str]:
     blocks = memory["live_at_peak"]
     if not blocks:
         return
-    yield (
-        f"peak during call {memory['peak_step']}, '{memory['peak_call']}':"
-        f" {sum(b['bytes'] for b in blocks)} bytes live"
-    )
+    number = memory.get("peak_number")
+    where = f"at step {memory['peak_step']}" if number is None else f"during call {number}"
+    yield f"peak {where}, '{memory['peak_call']}': {sum(b['bytes'] for b in blocks)} bytes live"
     for block in blocks[:LISTED]:
         yield f"{block['bytes']:>12}  {block['name']}"
     if rest := blocks[LISTED:]:

@@ -80,10 +80,26 @@ class Recorder:
 
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
-    """Build a package so that it records its calls; MegccError if a tool is missing or fails."""
+    """Build a package so that it records its calls.
+
+    Raises InputError if calls run in bands of rows, MegccError if a tool is missing or fails.
+    """
+    _check_whole(package, arch)
     flags, sources = toolchain.hooks("megcc_dump")
     with build_cache.built(package, arch, flags=flags, sources=sources) as program:
         yield Recorder(package, arch, program)
+
+
+def _check_whole(package: Package, arch: str) -> None:
+    """Refuse calls in bands of rows: memory holds a few rows of their results at a time."""
+    entry = package.manifest["per_arch"][arch]
+    for program in entry.get("functions", [entry]):
+        for group in program.get("streamed", ()):
+            raise InputError(
+                f"'{package.path}' runs calls {group['first_call']} to {group['last_call']} in"
+                " bands of rows, and never holds their whole results; compile the model with"
+                " --stream off to look at its calls"
+            )
 
 
 def _read(data: bytes) -> Iterator[Record]:

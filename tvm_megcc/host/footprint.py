@@ -52,6 +52,7 @@ class Executed:
     #: Number and instructions of each call of the program, in the order of the run.
     calls: tuple[tuple[int, int], ...] = ()
     not_counted: str = ""  # why there are none
+    copying: int = 0  # instructions of the C library's memcpy and memmove
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,9 @@ def _run(example: Firmware, arch: str) -> tuple[int, Executed]:
     except ToolError as error:
         return firmware.stack_of(example.run()), Executed(arch, not_counted=str(error))
     whole, parts = example.counted(), example.counted(by_call=True)
-    return whole.stack_bytes, Executed(arch, whole.counts.totals["instructions"], parts.calls)
+    copying = sum(whole.counts.functions.get(name, 0) for name in ("memcpy", "memmove"))
+    total = whole.counts.totals["instructions"]
+    return whole.stack_bytes, Executed(arch, total, parts.calls, copying=copying)
 
 
 def _estimated(cpu: str, manifest: Mapping[str, Any], arch: str) -> Footprint:

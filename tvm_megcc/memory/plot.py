@@ -1,12 +1,14 @@
 """A plan as a picture: address over time, one rectangle per tensor, as standalone SVG text.
 
-Colours say how long a tensor lives; the peak step is marked, and the arena's end is a line. Each
+Colours say how long a tensor lives; the peak step is marked, and the arena's end is a line. Line
+buffers are hatched, and a loop over bands of rows is one marked range of steps. Each
 rectangle carries a tooltip with its name, size, place and life. Nothing is needed to view it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from tvm_megcc.memory.problem import Problem, Solution, live_bytes, peak
@@ -26,7 +28,26 @@ STYLE = (
     ".plan text.peaktext{fill:#b11}"
     ".plan rect.t{stroke:#333;stroke-width:0.6}"
     ".plan rect.t:hover{stroke-width:2}"
+    ".plan rect.rows{pointer-events:none}"
+    ".plan .loop{fill:#2f6fde;fill-opacity:0.08}"
+    ".plan .loopend{stroke:#2f6fde;stroke-width:2;fill:none}"
+    ".plan text.looptext{fill:#2450a8}"
 )
+#: The hatch of line buffers.
+HATCH = (
+    '<defs><pattern id="plan-rows" width="7" height="7" patternUnits="userSpaceOnUse"'
+    ' patternTransform="rotate(45)"><path d="M0 0V7" stroke="#222" stroke-opacity="0.28"'
+    ' stroke-width="2"/></pattern></defs>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A loop over bands of rows: its steps ``[first, last)``, and texts for it, longest first."""
+
+    first: int
+    last: int
+    texts: tuple[str, ...]
 
 
 def svg(
@@ -35,6 +56,8 @@ def svg(
     names: Sequence[str] | None = None,
     title: str = "Memory plan",
     peak_name: str = "",
+    rows: Mapping[int, str] | None = None,
+    bands: Sequence[Band] = (),
 ) -> str:
     """The plan as an SVG document.
 
@@ -44,6 +67,11 @@ def svg(
         Labels instead of the intervals' names, in their order.
     peak_name : str
         What the peak step does, to be said beside it.
+    rows : mapping, optional
+        Position of an interval that is a line buffer -> a text such as ``3 rows of 48``. It is
+        hatched.
+    bands : sequence of Band
+        Loops, each drawn as one range of steps.
     """
     labels = list(names) if names is not None else [b.name for b in problem.intervals]
     frame = _Frame(problem, solution)
@@ -55,17 +83,23 @@ def svg(
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text class="title" x="{LEFT}" y="22">{escape(head)}</text>',
+        *([HATCH] if rows else []),
         *frame.axes(),
+        *(part for band in bands for part in frame.loop(band)),
     ]
     texts = frame.peak_band(problem, peak_name)  # over the tensors, under their names
-    for block, offset, label in zip(problem.intervals, solution.offsets, labels, strict=True):
+    for number, (block, offset) in enumerate(zip(problem.intervals, solution.offsets, strict=True)):
+        label, kept = labels[number], (rows or {}).get(number, "")
         for piece in block.pieces() if block.is_live else ():
             box = frame.box(piece.first, piece.last, offset + piece.lo, offset + piece.hi)
             life = f"steps {block.first} to {block.last - 1}"
             tip = f"{label}\n{block.size:,} bytes at {offset:,}\n{life}"
+            tip += f"\n{kept}" * bool(kept)
             colour = _colour(block.last - block.first, frame.steps)
             parts.append(_rectangle(box, (block.first, block.last), colour, tip))
-            texts += _label(box, label, f"{block.size:,}")
+            if kept:
+                parts.append(_hatched(box))
+            texts += _label(box, label, kept or f"{block.size:,}")
     top = frame.y(solution.arena_bytes)
     arena = f'<path class="arena" d="M{LEFT} {top:.1f}H{WIDTH - RIGHT}"/>'
     return "\n".join([*parts, *texts, arena, "</svg>"]) + "\n"
@@ -114,6 +148,18 @@ class _Frame:
             parts.append(f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{step}</text>')
         return parts
 
+    def loop(self, band: Band) -> list[str]:
+        """The steps of a loop: a pale range with a line and the longest text that fits above it."""
+        x, end = self.x(band.first), self.x(band.last)
+        room = int((end - x) / CHARACTER)
+        text = next((text for text in band.texts if len(text) <= room), "")
+        return [
+            f'<rect class="loop" x="{x:.1f}" y="{TOP}" width="{end - x:.1f}"'
+            f' height="{HEIGHT - TOP - BOTTOM}"><title>{escape(band.texts[0])}</title></rect>',
+            f'<path class="loopend" d="M{x:.1f} {TOP + 6}V{TOP - 2}H{end:.1f}v8"/>',
+            f'<text class="looptext" x="{x + 2:.1f}" y="{TOP - 5}">{escape(text)}</text>',
+        ]
+
     def peak_band(self, problem: Problem, name: str) -> list[str]:
         """The step at which most bytes are live."""
         step, need = peak(problem)
@@ -141,6 +187,11 @@ def _rectangle(
         f' width="{width:.2f}" height="{height:.2f}" fill="{colour}"><title>{escape(tip)}</title>'
         "</rect>"
     )
+
+
+def _hatched(box: tuple[float, float, float, float]) -> str:
+    x, y, width, height = box
+    return f'<rect class="rows" x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"/>'
 
 
 def _label(box: tuple[float, float, float, float], name: str, size: str) -> list[str]:

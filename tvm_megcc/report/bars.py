@@ -62,6 +62,8 @@ def _text(profile: Profile, row: Row) -> str:
         parts.append(f"{row.gflops:.1f} GFLOP/s")
     if row.instructions is not None:
         parts.append(f"{row.instructions:,.0f} instr.")
+    if row.call is not None and row.times != 1:
+        parts.append(f"{row.times:g} times")
     if row.calls > 1:
         parts.append(f"{row.calls} calls")
     return " · ".join(parts)

@@ -50,8 +50,10 @@ def by(calls: Sequence[Row], grouping: str) -> list[Row]:
     return sorted(grouped(calls, grouping), key=lambda row: -_instructions(row))
 
 
-def lines(executed: Executed, calls: Sequence[Row], grouping: str) -> Iterator[str]:
-    """For people."""
+def lines(
+    executed: Executed, calls: Sequence[Row], grouping: str, moved_bytes: int = 0
+) -> Iterator[str]:
+    """For people; `moved_bytes` are those of rows that stay in line buffers."""
     if executed.instructions is None:
         yield f"  instructions are not counted: {executed.not_counted}"
         return
@@ -59,7 +61,14 @@ def lines(executed: Executed, calls: Sequence[Row], grouping: str) -> Iterator[s
     yield f"  instructions {total:,} for inputs of zeros, by {grouping}:"
     found = [(_instructions(row), _name(row, grouping)) for row in by(calls, grouping)]
     between = total - sum(count for count, _ in found)
-    for count, name in (*found, (between, "between the calls")):
+    rest = [(between, "between the calls")]
+    if moved_bytes:
+        moving = min(executed.copying, between)
+        rest = [
+            (moving, f"memcpy between the calls: {moved_bytes} bytes of line buffers are moved"),
+            (between - moving, "between the calls, bands of rows too"),
+        ]
+    for count, name in (*found, *rest):
         yield f"  {count:>14,}  {count / total:6.1%}  {name}"
 
 
@@ -76,7 +85,10 @@ def facts(calls: Sequence[Row]) -> dict[str, Any]:
 
 
 def _facts(row: Row) -> Mapping[str, Any]:
-    keys = ("call", "name", "operators", "nodes", "kernel", "template", "times", "multiply_adds")
+    keys = (
+        "call", "name", "operators", "nodes", "kernel", "template", "times", "bands",
+        "multiply_adds",
+    )  # fmt: skip
     return {**{key: getattr(row, key) for key in keys}, "instructions": _instructions(row)}
 
 

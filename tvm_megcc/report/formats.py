@@ -23,7 +23,7 @@ from tvm_megcc.report.profile import GROUPINGS, Profile, Row
 #: The columns of CSV and the keys of JSON's rows.
 COLUMNS = (
     "call", "name", "operators", "nodes", "kernel", "template", "calls", "ms", "least_ms", "share",
-    "times", "instructions", "multiply_adds", "gflops", "bytes", "gigabytes_per_second",
+    "times", "bands", "instructions", "multiply_adds", "gflops", "bytes", "gigabytes_per_second",
 )  # fmt: skip
 
 
@@ -33,9 +33,10 @@ def table(profile: Profile, grouping: str = "call") -> str:
     runs = profile.runs_ms
     counted = not profile.not_counted
     head = ["ms", "%", *(["instructions"] if counted else []), "GFLOP/s", "GB/s", "calls", grouping]
+    repeats = grouping == "call" and any(row.times != 1 for row in rows)
     if grouping == "call":
-        head[-2:] = ["call", "kernel", "name"]
-    lines = [head, *(_cells(profile, row, grouping) for row in rows)]
+        head[-2:] = [*(["times"] if repeats else []), "call", "kernel", "name"]
+    lines = [head, *(_cells(profile, row, grouping, repeats) for row in rows)]
     numbers = len(head) - (2 if grouping == "call" else 1)
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     text = [
@@ -64,13 +65,14 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _cells(profile: Profile, row: Row, grouping: str) -> list[str]:
+def _cells(profile: Profile, row: Row, grouping: str, repeats: bool) -> list[str]:
     cells = [f"{row.ms:.4f}", f"{100 * profile.share(row):.1f}"]
     if not profile.not_counted:
         cells.append("-" if row.instructions is None else f"{row.instructions:.0f}")
     cells += [_rate(row.gflops), _rate(row.gigabytes)]
     if grouping == "call":
-        return [*cells, str(row.call), row.template, row.name]
+        times = [f"{row.times:g}"] if repeats else []
+        return [*cells, *times, str(row.call), row.template, row.name]
     return [*cells, str(row.calls), row.name]
 
 
@@ -82,8 +84,8 @@ def record(profile: Profile, row: Row) -> dict[str, object]:
     """A row by `COLUMNS`."""
     values = (
         row.call, row.name, row.operators, list(row.nodes), row.kernel, row.template, row.calls,
-        row.ms, row.least_ms, profile.share(row), row.times, row.instructions, row.multiply_adds,
-        row.gflops, row.bytes, row.gigabytes,
+        row.ms, row.least_ms, profile.share(row), row.times, row.bands, row.instructions,
+        row.multiply_adds, row.gflops, row.bytes, row.gigabytes,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
 

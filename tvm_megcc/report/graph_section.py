@@ -48,10 +48,19 @@ def graph(subject: Subject) -> Iterator[str]:
             time = f'<i style="width:{share:.1f}%"></i><span>{times[number]:.4f} ms</span>'
         kinds = ", ".join(subject.type_of(t) for t in call["writes"])
         yield _row(
-            str(number), "", str(number), subject.operators(call), call["name"],
+            str(number), _kind(subject, number), str(number), subject.operators(call), call["name"],
             subject.template(call), kinds, time,
         )  # fmt: skip
     yield "</div></div>"
+
+
+def _kind(subject: Subject, number: int) -> str:
+    """Classes of a call's row: calls that run in bands of rows are framed together."""
+    group = subject.group_of(number)
+    if group is None:
+        return ""
+    first = " first" * (number == group["first_call"])
+    return f"streamed{first}{' last' * (number == group['last_call'])}"
 
 
 def _row(

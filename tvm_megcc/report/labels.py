@@ -1,4 +1,4 @@
-"""Names in a line for the nodes that a call computes.
+"""Names in a line for the nodes that a call computes, and for calls in bands of rows.
 
 Example
 -------
@@ -9,7 +9,8 @@ Example
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 #: Of more nodes only the first and the last are named.
 NAMED = 5
@@ -26,3 +27,19 @@ def nodes(found: Sequence[str]) -> str:
     if len(found) <= NAMED:
         return " + ".join(found)
     return f"{found[0]} + ... + {found[-1]} ({len(found)} nodes)"
+
+
+def band_text(group: Mapping[str, Any]) -> str:
+    """``bands of 1 row, 14 iterations``, of a group of the manifest's ``streamed``."""
+    rows = f"{group['band_rows']} row{'s' * (group['band_rows'] != 1)}"
+    return f"bands of {rows}, {group['iterations']} iterations"
+
+
+def group_text(group: Mapping[str, Any]) -> str:
+    """``calls 0 to 7 in bands of 1 row, 14 iterations``."""
+    return f"calls {group['first_call']} to {group['last_call']} in {band_text(group)}"
+
+
+def kept_text(buffer: Mapping[str, Any]) -> str:
+    """``3 rows of 48``, of a line buffer or a tensor in one."""
+    return f"{buffer['rows']} rows of {buffer['height']}"

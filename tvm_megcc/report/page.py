@@ -13,6 +13,7 @@ from importlib.resources import files
 from statistics import fmean, median
 from typing import Any
 
+from tvm_megcc.report import labels
 from tvm_megcc.report.bars import Bar, bars, profile_bars
 from tvm_megcc.report.graph_section import graph
 from tvm_megcc.report.profile import operands
@@ -155,6 +156,8 @@ def _profile(subject: Subject) -> Iterator[str]:
 
 
 def _graph(subject: Subject) -> Iterator[str]:
+    for group in subject.groups:
+        yield f'<p class="streamed-group">{escape(labels.group_text(group))}</p>'
     yield from graph(subject)
 
 
@@ -236,6 +239,10 @@ def _calls(subject: Subject) -> dict[str, dict[str, Any]]:
             ("reads", tensors(call["reads"])),
             ("writes", tensors(call["writes"])),
         ]
+        group = subject.group_of(number)
+        if group is not None:
+            count = group["bands"][number - group["first_call"]]
+            about.append(("in bands of rows", f"{labels.group_text(group)}; it runs {count} times"))
         if call["workspace"]:
             about.append(("workspace", _bytes_text(call["workspace"])))
         if isinstance(call["multiply_adds"], int) and call["multiply_adds"]:

@@ -44,11 +44,12 @@ class Row:
     least_ms: float
     times: float  # executions in a run: more than 1 in a loop, fewer in a branch
     instructions: float | None  # executed; None where they were not counted
-    #: `multiply_adds`, `bytes`: of one execution, and of its operands, each counted once;
-    #: None where it depends on data, or nothing is known.
+    #: `multiply_adds`, `bytes`: of one execution, and of its operands, each counted once; of a
+    #: call in bands, of all of its bands. None where it depends on data, or nothing is known.
     multiply_adds: int | None
     bytes: int | None
     calls: int = 1
+    bands: int = 1  # executions that compute the whole result: more than 1 in a streamed group
 
     @property
     def operators(self) -> str:
@@ -62,12 +63,17 @@ class Row:
     @property
     def gflops(self) -> float | None:
         """A multiply-add is two operations, of whichever type."""
-        return _rate(2 * self.times, self.multiply_adds or None, self.ms)
+        return _rate(2 * self.wholes, self.multiply_adds or None, self.ms)
 
     @property
     def gigabytes(self) -> float | None:
         """Per second."""
-        return _rate(self.times, self.bytes, self.ms)
+        return _rate(self.wholes, self.bytes, self.ms)
+
+    @property
+    def wholes(self) -> float:
+        """Whole results that a run computes."""
+        return self.times / self.bands
 
 
 def _rate(factor: float, count: int | None, ms: float) -> float | None:
@@ -146,9 +152,10 @@ def _sum(name: str, rows: Sequence[Row]) -> Row:
         least_ms=sum(row.least_ms for row in rows),
         times=1.0,
         instructions=total(row.instructions for row in rows),
-        multiply_adds=count(_times(row.times, row.multiply_adds) for row in rows),
-        bytes=count(_times(row.times, row.bytes) for row in rows),
+        multiply_adds=count(_times(row.wholes, row.multiply_adds) for row in rows),
+        bytes=count(_times(row.wholes, row.bytes) for row in rows),
         calls=len(rows),
+        bands=1,
     )
 
 
@@ -190,8 +197,12 @@ def profile(trace: Trace, package: Package) -> Profile:
     taken: dict[int, list[dict[str, Any]]] = {}
     for event in events:
         taken.setdefault(event["args"]["call"], []).append(event)
+    bands = bands_of(found[1])
     rows = [
-        _row(number, calls[number], graph, package, values, taken[number], len(spans))
+        replace(
+            _row(number, calls[number], graph, package, values, taken[number], len(spans)),
+            bands=bands.get(number, 1),
+        )
         for number in sorted(taken)
     ]
     return Profile(
@@ -221,7 +232,7 @@ def _row(
         run = event["args"]["run"]
         by_run[run] = by_run.get(run, 0.0) + event["dur"] / 1e3
     counted = [event["args"].get("instructions") for event in events]
-    sizes = [size_at(graph["tensors"][t]["bytes"], values) for t in operands(call)]
+    sizes = [bytes_of(graph["tensors"][t], values) for t in operands(call)]
     known = [size for size in sizes if size is not None]
     return Row(
         call=number,
@@ -241,6 +252,23 @@ def _row(
 def operands(call: Mapping[str, Any]) -> list[int]:
     """The tensors that a call reads and writes, each once."""
     return list(dict.fromkeys([*call["reads"], *call["writes"]]))
+
+
+def bands_of(entry: Mapping[str, Any]) -> dict[int, int]:
+    """Executions of each call that runs in bands, of the manifest's facts of a program."""
+    return {
+        group["first_call"] + k: count
+        for group in entry.get("streamed", ())
+        for k, count in enumerate(group["bands"])
+    }
+
+
+def bytes_of(tensor: Mapping[str, Any], values: Mapping[str, int]) -> int | None:
+    """Bytes of a tensor of the manifest, and of a line buffer those of all rows of the image."""
+    found = size_at(tensor["bytes"], values)
+    if found is None or "rows" not in tensor:
+        return found
+    return int(found // tensor["rows"] * tensor["height"])
 
 
 def size_at(size: object, values: Mapping[str, int]) -> int | None:

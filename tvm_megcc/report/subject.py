@@ -16,7 +16,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import serving
 from tvm_megcc.host.package import Package
 from tvm_megcc.report import labels
-from tvm_megcc.report.profile import Profile, Row, operands, size_at
+from tvm_megcc.report.profile import Profile, Row, bytes_of, operands, size_at
 
 Facts = Mapping[str, Any]
 
@@ -56,6 +56,17 @@ class Subject:
             return {}
         return {row.call: row for row in self.profile.rows if row.call is not None}
 
+    @property
+    def groups(self) -> Sequence[Facts]:
+        """The groups of calls that run in bands of rows."""
+        found: Sequence[Facts] = self.entry.get("streamed", ())
+        return found
+
+    def group_of(self, number: int) -> Facts | None:
+        """The group that a call is in, None for a call that runs as a whole."""
+        inside = (g for g in self.groups if g["first_call"] <= number <= g["last_call"])
+        return next(inside, None)
+
     def template(self, call: Facts) -> str:
         """The stem of the kernel's file, or ``generated``."""
         return self.kernels[call["kernel"]]["template"] or "generated"
@@ -85,10 +96,12 @@ class Subject:
             json_text(dim) if size is None else str(size)
             for dim, size in zip(found["shape"], dims, strict=True)
         ]
-        return f"{found['dtype']} {'×'.join(texts) or 'scalar'}"
+        kept = f", {labels.kept_text(found)}" if "rows" in found else ""
+        return f"{found['dtype']} {'×'.join(texts) or 'scalar'}{kept}"
 
     def bytes_of(self, tensor: int) -> int | None:
-        return size_at(self.tensors[tensor]["bytes"], self.sizes)
+        """Bytes of a tensor, and of a line buffer those of all rows of the image."""
+        return bytes_of(self.tensors[tensor], self.sizes)
 
     def weights(self) -> list[tuple[str, str, int]]:
         """Name, type and bytes of each weight, largest first; a weight has its reader's name."""

@@ -8,6 +8,7 @@ Example
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ def tune_model(
     if inputs is not None:
         arrays.names_of_npz(inputs)
     options.check(model)
+    options = _of_whole_calls(options)
     measurer = measurer_for(arch, measure, tracker, key)
     from tvm_megcc import pipeline
 
@@ -121,6 +123,15 @@ def tune_model(
             tell,
         )
     )
+
+
+def _of_whole_calls(options: CompileOptions) -> CompileOptions:
+    """Turn streaming off: kernels are compared by the cost of a whole call, not of a band.
+
+    The bounds of the arena are dropped too, as the model may fit them only when it is streamed.
+    """
+    memory = replace(options.memory, stream="off", limit=None, pools=())
+    return replace(options, memory=memory)
 
 
 def measurer_for(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from tvm_megcc.core.program.bands import BandOperand, Patch, Path, Rows, Window
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
+from tvm_megcc.core.program.groups import LineBuffer, StreamedGroup, kept_rows, streamed_groups
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
 from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
@@ -67,6 +68,7 @@ __all__ = [
     "If",
     "Kernel",
     "Let",
+    "LineBuffer",
     "Load",
     "Location",
     "Loop",
@@ -85,6 +87,7 @@ __all__ = [
     "Space",
     "Step",
     "Storage",
+    "StreamedGroup",
     "Tensor",
     "Variant",
     "Weight",
@@ -92,12 +95,14 @@ __all__ = [
     "bundle_of",
     "data_symbols",
     "ends_of",
+    "kept_rows",
     "live_steps",
     "loops",
     "operands_of",
     "programs_of",
     "regions",
     "sized",
+    "streamed_groups",
     "usual_sizes",
     "waits_for_data",
     "with_operands",
