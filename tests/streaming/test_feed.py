@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +31,11 @@ def compiled(model: onnx.ModelProto, out: Path, arch: str, io: str) -> Path:
     return out
 
 
-def feeder(code: Path, out: Path, arch: str) -> list[str]:
+def feeder(code: Path, out: Path, arch: str, flags: Sequence[str]) -> list[str]:
     """The command of feed.c with the package's library."""
     arch = toolchain.host_arch() if arch == "host" else arch
     is_own = is_own_family(arch)
-    flags = SANITIZE if is_own else ["-g"]
+    flags = [*(SANITIZE if is_own else ["-g"]), *flags]
     runner = toolchain.build(code, arch, build_dir=out / "build", extra_cflags=flags)
     names = {
         "HEADER": '"image.h"',
@@ -50,7 +51,9 @@ def feeder(code: Path, out: Path, arch: str) -> list[str]:
     return [*toolchain._launcher(arch), str(out / "feed")]
 
 
-def check(model: onnx.ModelProto, folder: Path, arch: str = "host") -> None:
+def check(
+    model: onnx.ModelProto, folder: Path, arch: str = "host", flags: Sequence[str] = ()
+) -> None:
     """Compare rows one at a time, several at a time and in place with `--io caller`."""
     whole = compiled(model, folder / "whole", arch, "caller")
     with execute.opened(whole) as runnable:
@@ -67,7 +70,7 @@ def check(model: onnx.ModelProto, folder: Path, arch: str = "host") -> None:
         (found,) = runnable.run({port.name: image}).outputs.values()
     assert found.tobytes() == expected.tobytes()
     image.tofile(folder / "image.bin")
-    command = feeder(fed, folder, arch)
+    command = feeder(fed, folder, arch, flags)
     for most in (1, 2, 3, 0):
         out = folder / "output.bin"
         args = [str(folder / "image.bin"), str(out), str(most)]
@@ -94,6 +97,11 @@ def test_random_images(seed: int, arch: str, tmp_path: Path) -> None:
 def test_one_channel_first(seed: int, tmp_path: Path) -> None:
     """Images of one channel have their pixels in the same order either way."""
     check(network(seed), tmp_path)
+
+
+@pytest.mark.slow
+def test_debug_builds_poison_no_row_that_is_read(tmp_path: Path) -> None:
+    check(network(4, channels_last=True), tmp_path, flags=["-DMEGCC_DEBUG"])
 
 
 @pytest.mark.slow

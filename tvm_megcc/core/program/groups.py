@@ -22,7 +22,7 @@ from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, ends_of
 
 @dataclass(frozen=True, slots=True)
 class LineBuffer:
-    """A result, or an image that comes in by rows, of which memory holds `rows` rows at a time, of `height`."""
+    """A result or an incoming image: memory holds `rows` rows at a time, of `height`."""
 
     name: str
     rows: int
