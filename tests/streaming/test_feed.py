@@ -140,6 +140,13 @@ REFUSED = {
         helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], name="pool"),
         shape=[2, 1, 16, 16],
     ), "2 images; compile for one"),
+    "read twice": (images(
+        helper.make_node("Transpose", ["x"], ["p"], perm=[0, 3, 1, 2]),
+        helper.make_node("MaxPool", ["p"], ["a"], kernel_shape=[2, 2], name="pool"),
+        helper.make_node("GlobalMaxPool", ["a"], ["b"], name="all"),
+        helper.make_node("Mul", ["p", "b"], ["y"], name="late"),
+        shape=[1, 16, 16, 4],
+    ), "reads it after GlobalMaxPool 'all', which is not done row by row"),
     "no image": (images(helper.make_node("Softmax", ["x"], ["y"], name="soft"), shape=[1, 8]),
                  "Softmax 'soft' reads it otherwise"),
 }  # fmt: skip
@@ -152,6 +159,28 @@ def test_refused(what: str, tmp_path: Path) -> None:
         compiled(model, tmp_path / "out", "portable", "stream")
     assert words in str(error.value) and "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_other_inputs_are_the_callers(tmp_path: Path) -> None:
+    """The first input that can come in by rows does; here it is the second one."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["p"], perm=[0, 3, 1, 2]),
+        helper.make_node("MaxPool", ["p"], ["a"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("GlobalMaxPool", ["a"], ["b"]),
+        helper.make_node("Add", ["b", "shift"], ["y"]),
+    ]
+    model = images(*nodes, shape=[1, 16, 16, 4])
+    shift = helper.make_tensor_value_info("shift", TensorProto.FLOAT, [1, 4, 1, 1])
+    model.graph.input.insert(0, shift)
+    rng = np.random.default_rng(3)
+    feeds = {"shift": rng.random((1, 4, 1, 1)), "x": rng.random((1, 16, 16, 4))}
+    feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
+    out = compiled(model, tmp_path / "out", "host", "stream")
+    assert "#define IMAGE_X_ROWS 16\n" in (out / "include" / "image.h").read_text()
+    with execute.opened(out) as runnable:
+        (found,) = runnable.run(feeds).outputs.values()
+    expected = feeds["x"].max((1, 2)).reshape(1, 4, 1, 1) + feeds["shift"]
+    assert np.array_equal(found, expected)
 
 
 def test_without_bands(tmp_path: Path) -> None:
