@@ -392,19 +392,27 @@ class _Compiler:
             stream = "auto"
         if stream is not None or lowered.symbols:
             return self._placed(lowered, "off" if stream is None else stream, suffix)
-        try:
-            return self._placed(lowered, "off", suffix)
-        except memory.DoesNotFit as error:
+        missing: list[memory.DoesNotFit] = []
+        # Layer by layer; in as few bands as fit; with the least arena.
+        ways: list[tuple[Stream, int]] = [("off", 0), ("auto", self._room()), ("auto", 0)]
+        for way, goal in ways:
             try:
-                return self._placed(lowered, "auto", suffix)
-            except memory.DoesNotFit as nearest:
-                raise min(error, nearest, key=lambda e: e.missing_bytes) from nearest
+                return self._placed(lowered, way, suffix, goal)
+            except memory.DoesNotFit as error:
+                missing.append(error)
+        raise min(missing, key=lambda error: error.missing_bytes)
 
-    def _placed(self, lowered: Program, stream: Stream, suffix: str) -> Program:
+    def _room(self) -> int:
+        """Bytes that an arena may take at most, 0 where that is not one number."""
+        limit, board = self.shared.options.memory.limit, _bounding(self.shared.options)
+        known = [size for size in (limit, None if board is None else board.ram) if size is not None]
+        return min(known, default=0)
+
+    def _placed(self, lowered: Program, stream: Stream, suffix: str, goal: int = 0) -> Program:
         options = self.shared.options
         memory_options = options.memory
         is_fed = options.io == "stream"
-        change = partial(streamed, stream, is_fed)
+        change = partial(streamed, stream, goal=goal, is_fed=is_fed)
         io = "caller" if is_fed else options.io
         program = forward(lowered, io, memory_options.threads, change)
         self._dump(f"forwarded{suffix}", program)

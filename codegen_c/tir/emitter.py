@@ -22,6 +22,7 @@ from .cost import unit_cost
 from .flattening import lower
 from .fused import FUSED, with_fused_products
 from .knobs import USUAL, Knobs
+from .parts import part_elements
 from .schedule import schedule
 from .stmts import StmtPrinter
 from .walk import variables, walk
@@ -50,6 +51,9 @@ class GeneratedKernel:
         Names of the symbolic dims in the order in which the kernel reads them from ``attr``.
     inplace : tuple of int
         Operands whose memory the output may take over.
+    rows : tuple of int
+        Elements of the smallest part of each operand that some units of the work have to
+        themselves (see `parts`), else 0; empty where nothing is known.
     workspace_expr, work_expr : str
         The same two numbers as text over ``s0, s1, ...``, the dims in that order.
     cost_expr : str
@@ -65,6 +69,7 @@ class GeneratedKernel:
     work_expr: str = "1"
     cost_expr: str = "1"
     inplace: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
     def workspace_for(self, dims: Sequence[int]) -> int:
         """Scratch bytes for given symbolic dims."""
@@ -167,6 +172,7 @@ def _emit(
         work_expr=work.text,
         cost_expr=unit_cost(flat.body, printer.parallel is not None, symbols, exprs),
         inplace=inplace,
+        rows=() if printer.parallel is None else part_elements(flat, buffers),
     )
 
 

@@ -45,16 +45,21 @@ def walk(node: object) -> Iterator[object]:
     while stack:
         here = stack.pop()
         yield here
-        children: list[object] = []
-        for name in _FIELDS.get(type(here), ()):
-            child = getattr(here, name)
-            if child is None or isinstance(child, (str, int)):
-                continue
-            if isinstance(child, tvm.runtime.Object) and not hasattr(child, "__len__"):
-                children.append(child)
-            else:
-                children.extend(child)
-        stack.extend(reversed(children))
+        stack.extend(reversed(children(here)))
+
+
+def children(node: object) -> list[object]:
+    """The nodes right below `node`, in order of appearance."""
+    found: list[object] = []
+    for name in _FIELDS.get(type(node), ()):
+        child = getattr(node, name)
+        if child is None or isinstance(child, (str, int)):
+            continue
+        if isinstance(child, tvm.runtime.Object) and not hasattr(child, "__len__"):
+            found.append(child)
+        else:
+            found.extend(child)
+    return found
 
 
 def name_of(e: object) -> str:

@@ -30,6 +30,24 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   return (uint32_t)rows > t.bytes / code[BYTES] ? MEGCC_ERR_CORRUPT : MEGCC_OK;
 }
 
+// Moves bytes down, words at a time where both places allow it: memmove of small C libraries goes
+// byte by byte.
+static void move_down(uint8_t *to, const uint8_t *from, size_t bytes) {
+#if defined(__GNUC__)
+  if (((uintptr_t)to | (uintptr_t)from) % 4 == 0) {
+    uint32_t *t = (uint32_t *)__builtin_assume_aligned(to, 4);
+    const uint32_t *f = (const uint32_t *)__builtin_assume_aligned(from, 4);
+    for (; bytes >= 16; bytes -= 16, t += 4, f += 4) {
+      uint32_t word[4];
+      __builtin_memcpy(word, f, 16);  // all are read before one is written
+      __builtin_memcpy(t, word, 16);
+    }
+    to = (uint8_t *)t, from = (const uint8_t *)f;
+  }
+#endif
+  megcc_copy(to, from, bytes);
+}
+
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const int32_t t = megcc_iteration(c, code[COUNTER]);
   const megcc_path_t base = megcc_path_of(code + BASE), made = made_of(code);
@@ -43,8 +61,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   end = megcc_path_at(&made, t);
   if (from == to || end <= to) return MEGCC_OK;
   data = megcc_tensor_data(c, code[TENSOR]);
-  // In pieces that do not reach into themselves, as copying goes forwards.
-  megcc_copy(data, data + (size_t)(to - from) * bytes, (size_t)(end - to) * bytes);
+  move_down(data, data + (size_t)(to - from) * bytes, (size_t)(end - to) * bytes);
   return MEGCC_OK;
 }
 

@@ -266,6 +266,22 @@ def test_a_limit_is_met_by_bands_of_rows(tvmc, image_model: Path, tmp_path: Path
     assert facts(tvmc, tmp_path / "pkg")["arena_bytes"] <= whole - 5
 
 
+def test_a_limit_is_met_by_the_largest_bands(tvmc, tmp_path: Path) -> None:
+    onnx.save(zoo.build("mobilenet_v1", size=96), tmp_path / "model.onnx")
+    words = ("compile", tmp_path / "model.onnx", "--arch", "arm64", "-o", tmp_path / "pkg")
+    found = {}
+    for way in (("--stream", "off"), ("--stream", "auto"), ("--memory-limit", "600K")):
+        assert tvmc(*words, *way).status == 0
+        found[way[-1]] = facts(tvmc, tmp_path / "pkg")
+    assert found["auto"]["arena_bytes"] < found["600K"]["arena_bytes"] <= 600 * 1024
+    assert found["600K"]["arena_bytes"] < found["off"]["arena_bytes"]
+    iterations = {
+        how: sum(group["iterations"] * len(group["bands"]) for group in found[how]["streamed"])
+        for how in ("auto", "600K")
+    }
+    assert iterations["600K"] < iterations["auto"]
+
+
 def test_the_sentence_says_how_near_bands_come(tvmc, image_model: Path, tmp_path: Path) -> None:
     words = ("compile", image_model, "-o", tmp_path / "pkg")
     assert tvmc(*words, "--stream", "auto").status == 0

@@ -120,8 +120,9 @@ def call(
     arrays: Sequence[np.ndarray],
     dims: Sequence[int] = (),
     pieces: int = 1,
+    units: tuple[int, int] | None = None,
 ) -> None:
-    """Run a kernel in place on `arrays`, its work range cut into `pieces`."""
+    """Run a kernel in place on `arrays`: its work, or `units` of it, cut into `pieces`."""
     function = getattr(ctypes.CDLL(str(library)), kernel.symbol)
     function.restype = None
     function.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int32] * 2
@@ -131,8 +132,8 @@ def call(
     guard = 64
     room = np.full(scratch + 2 * guard + 64, 0xA5, np.uint8)
     start = guard + -(room.ctypes.data + guard) % 64
-    work = kernel.work_for(dims)
-    cuts = [work * k // pieces for k in range(pieces + 1)]
+    first, last = units or (0, kernel.work_for(dims))
+    cuts = [first + (last - first) * k // pieces for k in range(pieces + 1)]
     for begin, end in zip(cuts, cuts[1:], strict=False):
         function(pointers, attrs, room.ctypes.data + start, begin, end)
     assert (room[:start] == 0xA5).all() and (room[start + scratch :] == 0xA5).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -107,10 +109,93 @@ def _padded(d: _Drawing, x: Image) -> Image:
     return d.add("Pad", name, d.weight(np.array([0, 0, 0, 0, 0, 4, 0, 0]))), c + 4, h, w
 
 
+def _gated(d: _Drawing, x: Image) -> Image:
+    """An activation in pieces times a gate of channels, of pixels or of all, and a sum."""
+    name, c, h, w = x
+    shape = ((c, 1, 1), (1, 1, 1), (1, h, 1), (1, 1, w), (c, h, w))[d.one(0, 0, 1, 2, 3, 4)]
+    y = d.add("Add", d.add("Mul", d.add("Tanh", name), d.random(*shape)), name)
+    return d.add(("Relu", "Softplus", "Elu")[d.one(0, 1, 2)], y), c, h, w
+
+
+def _twice(d: _Drawing, x: Image) -> Image:
+    """Two values of one image, times each other: a GLU."""
+    name, c, h, w = x
+    left = d.add("Conv", name, d.random(c, c, 1, 1))
+    right = d.add("Sigmoid", d.add("Add", d.add("Sin", name), d.random(c, 1, 1)))
+    return d.add("Sub", d.add("Mul", left, right), d.add("Abs", name)), c, h, w
+
+
+def _mean_of_channels(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    mean = d.add("ReduceMean", d.add("Cos", name), d.weight(np.array([1])), keepdims=1)
+    return d.add("Sub", d.add("Exp", d.add("Neg", d.add("Abs", name))), mean), c, h, w
+
+
+def _softmax(d: _Drawing, x: Image) -> Image:
+    return d.add("Softmax", d.add("Sin", x[0]), axis=1), *x[1:]
+
+
+def _flipped(d: _Drawing, x: Image) -> Image:
+    """The image and its mirror image: from top to bottom its rows are others."""
+    name, c, h, w = x
+    begin, end, axis, step = (d.weight(np.array([v])) for v in (-1, -(2**31), d.one(2, 3), -1))
+    mirrored = d.add("Slice", d.add("Sin", name), begin, end, axis, step)
+    return d.add("Mul", d.add("Cos", name), mirrored), c, h, w
+
+
+def _moved(d: _Drawing, x: Image) -> Image:
+    """The image and itself a row or column further on."""
+    name, c, h, w = x
+    axis = d.one(2, 3)
+    pads = np.zeros(8, np.int64)
+    pads[axis], pads[axis + 4] = 1, -1
+    return d.add("Add", d.add("Tanh", name), d.add("Pad", name, d.weight(pads))), c, h, w
+
+
+def _framed(d: _Drawing, x: Image) -> Image:
+    """The image within a frame of a number, and every second row of that."""
+    name, c, h, w = x
+    above, below, left, right = (int(n) for n in d.rng.integers(0, 4, 4))
+    pads = d.weight(np.array([0, 0, above, left, 0, 0, below, right]))
+    y = d.add("Pad", name, pads, d.weight(np.float32(0.5)))
+    h, w = h + above + below, w + left + right
+    begin, step = d.one(0, 1, 3), d.one(1, 2)
+    cut = (d.weight(np.array([v])) for v in (begin, h, 2, step))
+    return d.add("Slice", y, *cut), c, -(-(h - begin) // step), w
+
+
+def _normed(d: _Drawing, x: Image) -> Image:
+    """Layer norm of each pixel's channels."""
+    name, c, h, w = x
+    y = d.add("Transpose", name, perm=[0, 2, 3, 1])
+    y = d.add("LayerNormalization", y, d.random(c), d.random(c), axis=-1)
+    return d.add("Transpose", y, perm=[0, 3, 1, 2]), c, h, w
+
+
+def _shared_gate(d: _Drawing, x: Image) -> Image:
+    name, c, h, w = x
+    gate = d.add("Conv", d.add("GlobalAveragePool", name), d.random(c, c, 1, 1))
+    return d.add("Add", d.add("Mul", name, d.add("Tanh", gate)), d.add("Sin", name)), c, h, w
+
+
 _PARTS = (_conv, _conv, _conv, _pool, _elementwise, _residual, _side_by_side, _resized, _padded)
 
 
-def network(seed: int, channels_last: bool = False) -> onnx.ModelProto:
+_CHAINS = (_conv, _conv, _gated, _gated, _twice, _mean_of_channels, _softmax, _flipped, _moved,
+           _framed, _framed, _normed, _shared_gate, _side_by_side, _resized)  # fmt: skip
+
+
+def chains(seed: int) -> onnx.ModelProto:
+    """As `network`, with many chains of operators that become generated kernels."""
+    return network(seed, _CHAINS)
+
+
+def network(
+    seed: int,
+    parts: Sequence[Callable[[_Drawing, Image], Image]] = _PARTS,
+    *,
+    channels_last: bool = False,
+) -> onnx.ModelProto:
     """A network from one image to one image, or to its means."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
@@ -121,7 +206,7 @@ def network(seed: int, channels_last: bool = False) -> onnx.ModelProto:
         shape = [1, h, w, shape[1]]
     image = _conv(d, image)
     for _ in range(d.one(3, 5, 8)):
-        image = _PARTS[int(d.rng.integers(len(_PARTS)))](d, image)
+        image = parts[int(d.rng.integers(len(parts)))](d, image)
     name, c, h, w = image
     if d.one(0, 1):
         name, h, w = d.add("GlobalAveragePool", name), 1, 1

@@ -14,7 +14,7 @@ from tvm_megcc.host import package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 from ..runtime.test_runtime import SANITIZE
-from .images import network
+from .images import chains, network
 
 pytestmark = [pytest.mark.slow]
 
@@ -42,6 +42,15 @@ def outputs(
 @pytest.mark.parametrize("arch", machines("host", "portable"))
 def test_random_images(seed: int, arch: str, tmp_path: Path) -> None:
     model = network(seed)
+    _, whole = outputs(model, tmp_path, arch, "off")
+    for stream in (1 + seed % 3, "auto"):
+        assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_generated_kernels(seed: int, arch: str, tmp_path: Path) -> None:
+    model = chains(seed)
     _, whole = outputs(model, tmp_path, arch, "off")
     for stream in (1 + seed % 3, "auto"):
         assert outputs(model, tmp_path, arch, stream)[1] == whole, stream

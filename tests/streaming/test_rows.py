@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
+import onnx
 import pytest
 
 from tvm_megcc import frontend
@@ -11,13 +14,21 @@ from tvm_megcc.core.program import Call, End, Feed, Loop, Path, Program, Slide
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module
 
-from .images import network
+from .images import chains, network
 
 SEEDS = range(40)
 
+fed_network = partial(network, channels_last=True)
 
-def program(seed: int, arch: str, stream: str | int, io: str = "caller") -> Program:
-    imported = frontend.from_onnx(network(seed, channels_last=io == "stream"))
+
+def program(
+    seed: int,
+    arch: str,
+    stream: str | int,
+    model: Callable[[int], onnx.ModelProto] = network,
+    io: str = "caller",
+) -> Program:
+    imported = frontend.from_onnx(model(seed))
     found = compile_module(
         imported.mod,
         arch,
@@ -104,27 +115,50 @@ def loops(found: Program) -> list[tuple[int, int, int]]:
     return rows
 
 
-@pytest.mark.parametrize("io", ["caller", "stream"])
+def check(found: Program) -> int:
+    """Run a program's loops, step by step; return how many there are."""
+    runs = loops(found)
+    for first, last, count in runs:
+        rows = Rows(found)
+        for t in range(count):
+            for step in found.calls[first + 1 : last]:
+                if isinstance(step, Slide):
+                    rows.slide(step, t)
+                elif isinstance(step, Feed):
+                    rows.feed(step, t)
+                elif isinstance(step, Call):
+                    rows.call(step, t)
+        for name, made in rows.computed.items():
+            assert made == list(range(len(made))), name
+    return len(runs)
+
+
 @pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
-def test_every_row_is_computed_once_and_read_where_it_lies(arch: str, io: str) -> None:
-    streamed = 0
-    for seed in SEEDS:
-        found = program(seed, arch, 1 + seed % 4, io)
-        assert any(isinstance(step, Feed) for step in found.calls) == (io == "stream")
-        for first, last, count in loops(found):
-            rows = Rows(found)
-            for t in range(count):
-                for step in found.calls[first + 1 : last]:
-                    if isinstance(step, Slide):
-                        rows.slide(step, t)
-                    elif isinstance(step, Feed):
-                        rows.feed(step, t)
-                    elif isinstance(step, Call):
-                        rows.call(step, t)
-            for name, made in rows.computed.items():
-                assert made == list(range(len(made))), (seed, name)
-            streamed += 1
+def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
+    streamed = sum(check(program(seed, arch, 1 + seed % 4)) for seed in SEEDS)
     assert streamed > len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
+def test_every_row_of_an_image_comes_in_once(arch: str) -> None:
+    for seed in SEEDS:
+        found = program(seed, arch, 1 + seed % 4, fed_network, "stream")
+        assert sum(isinstance(step, Feed) for step in found.calls) == 1
+        assert check(found) > 0
+
+
+def test_generated_kernels_run_in_bands() -> None:
+    found = [program(seed, "arm64", 1 + seed % 4, chains) for seed in range(12)]
+    assert sum(map(check, found)) > len(found) // 2
+    banded = [
+        kernel
+        for one in found
+        for call in one.calls
+        if isinstance(call, Call) and call.rows is not None
+        for kernel in [one.kernels[call.kernel]]
+        if not kernel.template
+    ]
+    assert len(banded) > len(found) // 3
 
 
 @pytest.mark.parametrize("seed", range(10))

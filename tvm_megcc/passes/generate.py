@@ -66,7 +66,9 @@ def Generate(
     result = with_functions(mod, functions)
     if not made:
         return result
-    kernels = [Kernel(m.symbol, source=m.source, inplace=m.inplace) for m in made.values()]
+    kernels = [
+        Kernel(m.symbol, source=m.source, inplace=m.inplace, rows=m.rows) for m in made.values()
+    ]
     return with_kernels(relax.transform.DeadCodeElimination()(result), kernels)
 
 

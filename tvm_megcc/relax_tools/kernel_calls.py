@@ -123,7 +123,7 @@ def kernels_of(mod: tvm.IRModule) -> dict[str, Kernel]:
     """Kernels in the module's attribute, by symbol."""
     found = {}
     for symbol, row in (read(mod, ATTRIBUTE) or {}).items():
-        lists = {name: tuple(row[name]) for name in ("inplace", "features")}
+        lists = {name: tuple(row[name]) for name in ("inplace", "rows", "features")}
         lists["defines"] = tuple(map(tuple, row["defines"]))
         found[symbol] = Kernel(**{**row, **lists})
     return found

@@ -31,21 +31,29 @@ Forward = Callable[[Program], Program]
 
 
 def streamed(
-    how: Stream, is_fed: bool, program: Program, forwarded: Forward, pressure: Pressure
+    how: Stream,
+    program: Program,
+    forwarded: Forward,
+    pressure: Pressure,
+    goal: int = 0,
+    is_fed: bool = False,
 ) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
     Parameters
     ----------
     how : {"off", "auto"} or int
-    is_fed : bool
-        Whether an input's image comes in by rows, so that no memory holds it whole.
     program : Program
         Without addresses, each value in a storage of its own.
     forwarded : callable
         The program as it will be planned.
     pressure : callable
         Bytes that are live during each step.
+    goal : int
+        Bytes that are low enough: the search ends there, and larger bands, which take fewer
+        instructions, are preferred among those that are as low.
+    is_fed : bool
+        Whether an input's image comes in by rows, so that no memory holds it whole.
 
     Raises
     ------
@@ -57,7 +65,7 @@ def streamed(
     elif how == "off" or program.symbols:
         return program
     bands = (int(how),) if isinstance(how, int) else BANDS
-    search = _Search(bands, forwarded, pressure, Rules())
+    search = _Search(bands, forwarded, pressure, goal, Rules())
     if is_fed:
         program = search.fed(program)
     while (better := search.better(program)) is not None:
@@ -85,9 +93,14 @@ class _Search:
     """Groups of one program, tried one after the other."""
 
     def __init__(
-        self, bands: Sequence[int], forwarded: Forward, pressure: Pressure, rules: Rules
+        self,
+        bands: Sequence[int],
+        forwarded: Forward,
+        pressure: Pressure,
+        goal: int,
+        rules: Rules,
     ) -> None:
-        self.bands, self.rules = bands, rules
+        self.bands, self.goal, self.rules = bands, goal, rules
         self.forwarded, self.pressure = forwarded, pressure
 
     def fed(self, program: Program) -> Program:
@@ -153,6 +166,8 @@ class _Search:
         planned = self.forwarded(program)
         live = self.pressure(planned)
         worst = max(live, default=0)
+        if worst <= self.goal:
+            return None
         found, least = None, (worst, 0)
         peak = _same_call(planned, live.index(worst), program) if live else None
         runs = [] if peak is None else self._runs(program, peak)
@@ -160,7 +175,8 @@ class _Search:
             for band in self.bands:
                 trial = looped(group, band)
                 if trial is not None:
-                    measure = max(self.pressure(self.forwarded(trial))), -band
+                    reached = max(self.pressure(self.forwarded(trial)))
+                    measure = max(reached, self.goal), -band
                     if measure < least:
                         found, least = trial, measure
         return found

@@ -133,18 +133,20 @@ def group_of(
             return None
     found: list[RowRule] = []
     for call in calls:
-        rule = rules.of(program, call, _rows_of(program, call, heights))
+        rule = rules.of(program, call, _rows_of(program, call, heights, rules))
         if rule is None or not _agree(program, call, rule, heights):
             return None
         found.append(rule)
     return Group(program, first, last, tuple(found), fed)
 
 
-def _rows_of(program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
-    """Rows of the call's result where they are those of an operand."""
+def _rows_of(program: Program, call: Call, heights: Mapping[int, int], rules: Rules) -> int | None:
+    """Rows of the call's result where they are those of an operand, or of a view of one."""
     tensors = (*call.reads, call.operands[-1])
-    known = [_height(program, t, heights, by_dims) for by_dims in (False, True) for t in tensors]
-    return next((height for height in known if height is not None), None)
+    found = [_height(program, t, heights, by_dims) for by_dims in (False, True) for t in tensors]
+    places = [program.tensors[t].location for t in tensors]
+    found += [rules.height_of(program, at.index) for at in places if at.space == "arena"]
+    return next((height for height in found if height is not None), None)
 
 
 def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int]) -> bool:

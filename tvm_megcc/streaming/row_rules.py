@@ -15,7 +15,7 @@ from math import prod
 from typing import cast
 
 from tvm_megcc.codegen_c.sources import kernel_operator
-from tvm_megcc.core.program import Call, Kernel, Patch, Program, Window
+from tvm_megcc.core.program import Call, Kernel, Patch, Program, Tensor, Window
 from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
@@ -26,6 +26,9 @@ _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
 
 #: Macro of kernels that compute tiles of so many rows and columns.
 _TILE = "MEGCC_WINOGRAD_M"
+
+#: Rows that a window of copied rows moves on by, reaches or begins above the image, at most.
+_MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +104,19 @@ class _Seen:
 
 
 class Rules:
-    """The rules of a program's calls, each found once."""
+    """The rules of a program's calls, and the rows of its storages, each found once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int | None], tuple[Call, RowRule | None]] = {}
+        self._heights: tuple[Sequence[Tensor], dict[int, int]] = ((), {})
+
+    def height_of(self, program: Program, storage: int) -> int | None:
+        """Rows of the image in a storage, where one of the tensors that are all of it has four
+        dims.
+        """
+        if self._heights[0] is not program.tensors:
+            self._heights = program.tensors, _image_heights(program.tensors)
+        return self._heights[1].get(storage)
 
     def of(self, program: Program, call: Call, height: int | None) -> RowRule | None:
         """As `rule_of`; `program` may have other steps than when the call was seen first."""
@@ -114,12 +126,25 @@ class Rules:
         return self._known[key][1]
 
 
+def _image_heights(tensors: Sequence[Tensor]) -> dict[int, int]:
+    """Storage -> rows of the first of its tensors that is one image."""
+    found: dict[int, int] = {}
+    for tensor in tensors:
+        at = tensor.location
+        if at.space == "arena" and at.offset == 0 and len(tensor.shape) == 4:
+            if tensor.shape[0] == 1:
+                found.setdefault(at.index, cast(int, tensor.shape[1]))
+    return found
+
+
 def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     """How `call` is done by bands, None where it cannot be.
 
     `height` is the number of rows of an operand that has the result's elements, where it is known.
     """
     kernel = program.kernels[call.kernel]
+    if kernel.rows:
+        return _generated(program, call, kernel.rows, height)
     if not kernel.template or kernel.extern or call.n_outputs != 1:
         return None
     op = kernel_operator(kernel.template)
@@ -131,6 +156,28 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     found = _file(op, kernel)
     attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
     return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, height))
+
+
+def _generated(
+    program: Program, call: Call, parts: tuple[int, ...], height: int | None
+) -> RowRule | None:
+    """Calls of generated kernels, where a row of the output is whole parts of it (`Kernel.rows`).
+
+    Operands whose rows are whole parts as well are read by rows.
+    """
+    work, last = call.work, len(call.reads)
+    if height is None or not isinstance(work, int) or work % height or call.n_outputs != 1:
+        return None
+    tensors = [program.tensors[t] for t in call.operands]
+    sizes = [prod(cast(Sequence[int], tensor.shape)) for tensor in tensors]
+    apart = [
+        part > 0 and size % height == 0 and size // height % part == 0
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    if not apart[last]:
+        return None
+    windowed = tuple(k for k in range(last) if apart[k] and tensors[k].location.space != "weight")
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
 
 
 @lru_cache(maxsize=256)
@@ -276,17 +323,44 @@ def _resized(seen: _Seen) -> RowRule | None:
     return RowRule(window, a["oh"], (0,), (), 1)
 
 
+def _lines(seen: _Seen) -> RowRule | None:
+    """Calls that compute each of `outer` lines of the first input on its own."""
+    height, outer, work = seen.height, seen.facts["outer"], seen.call.work
+    if height is None or outer % height or not isinstance(work, int) or work % outer:
+        return None
+    windowed = (0,) if seen.moves(0) else ()
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
+
+
 def _moved(seen: _Seen) -> RowRule | None:
-    """Slices and padding that leave the rows as they are."""
-    height = seen.height
-    size = seen.elements(seen.output)
-    if height is None or size % height or not seen.moves(0):
-        return None
-    dims = [seen.facts[f"d{k}"] for k in range(8)]
+    """Slices and padding of images."""
+    size, dims = seen.elements(seen.output), [seen.facts[f"d{k}"] for k in range(8)]
     axis = next((k for k in range(8) if dims[k] != 1), 8)
-    if axis == 8 or dims[axis] != height or not _keeps(seen, axis):
+    if axis == 8 or dims[axis] != seen.height or not seen.moves(0) or not _keeps(seen, axis):
         return None
-    return RowRule(Window(1, 1, 1, 0, height), height, (0,), (), size // height)
+    found = (_padded if seen.op == "pad" else _cut)(seen, axis, dims[axis])
+    if found is None or size % found[1]:
+        return None
+    window, height = found
+    return RowRule(window, height, (0,), (), size // height)
+
+
+def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+    """Window of an image with rows of a constant above and below, and its height."""
+    above, below = seen.facts[f"a{axis}"], seen.facts[f"z{axis}"]
+    if above == below == 0:
+        return Window(1, 1, 1, 0, height), height
+    if seen.facts.get("mode") != codes("pad")["CONSTANT"] or min(above, below) < 0:
+        return None
+    return None if above > _MOST else (Window(1, 1, 1, above, height), height + above + below)
+
+
+def _cut(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+    """Window of every n-th row of an image, and their number."""
+    begin, step, rows = (seen.facts[f"{name}{axis}"] for name in "bso")
+    if not 1 <= step <= _MOST or begin > _MOST:
+        return None
+    return Window(step, 1, begin + 1, 0, height), rows
 
 
 def _transposed(seen: _Seen) -> RowRule | None:
@@ -304,11 +378,11 @@ def _transposed(seen: _Seen) -> RowRule | None:
 
 
 def _keeps(seen: _Seen, axis: int) -> bool:
-    """Whether a slice or padding changes neither this axis nor one before it."""
+    """Whether a slice or padding changes no axis before this one."""
     a = seen.facts
     if seen.op == "pad":
-        return not any(a[f"{side}{k}"] for side in "az" for k in range(axis + 1))
-    return all((a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis + 1))
+        return not any(a[f"{side}{k}"] for side in "az" for k in range(axis))
+    return all((a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis))
 
 
 def _bits(value: float) -> int:
@@ -335,6 +409,11 @@ _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
     "concat": _concat,
     "pad": _moved,
     "slice": _moved,
+    "softmax": _lines,
+    "qsoftmax": _lines,
+    "reduce": _lines,
+    "layer_norm": _lines,
+    "gather": _lines,
     "transpose": _transposed,
     "resize2d": _resized,
 }

@@ -26,6 +26,10 @@ class Kernel:
         Body of a generated kernel (a full C file), else ``""``.
     inplace : tuple of int
         Operands whose memory the (only) output may take over, best first.
+    rows : tuple of int
+        Elements of a part of each operand of a generated kernel: the operand and the work are as
+        many parts, and part k of the work touches no other part of the operand. 0: the operand
+        has no such parts. Empty where nothing is known.
     features : tuple of str
         Of the machine's features, those without which the kernel does not compile.
     extern : str
@@ -37,6 +41,7 @@ class Kernel:
     defines: tuple[tuple[str, str], ...] = ()
     source: str = ""
     inplace: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
     features: tuple[str, ...] = ()
     extern: str = ""
 
