@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tvm_megcc.errors import InputError
 
 #: Where inputs and outputs may live.
-IO_PLACES = ("caller", "arena")
+IO_PLACES = ("caller", "arena", "stream")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,9 @@ class CompileOptions:
     name : str, optional
         The model's name in the package: an identifier, with which its symbols, header and library
         begin; by default the file's name.
-    io : {"caller", "arena"}
-        Whether inputs and outputs live in buffers of the caller or in the arena.
+    io : {"caller", "arena", "stream"}
+        Whether inputs and outputs live in buffers of the caller or in the arena. With ``stream``
+        they are the caller's, but an image comes in by rows (``megcc_put_rows``).
     io_dtype : {"int8", "uint8"}, optional
         Inputs that the model quantises first and outputs that it dequantises last become these
         integers; by default they are of the model's types.
@@ -104,6 +105,8 @@ class CompileOptions:
         """
         if self.io not in IO_PLACES:
             raise InputError(f"io {self.io!r} is not known; choose from {', '.join(IO_PLACES)}")
+        if self.io == "stream" and self.memory.stream == "off":
+            raise InputError("io 'stream' runs calls in bands of rows; leave out stream 'off'")
         if self.io_dtype not in (None, *IO_DTYPES):
             known = ", ".join(IO_DTYPES)
             raise InputError(f"io_dtype {self.io_dtype!r} is not known; choose from {known}")

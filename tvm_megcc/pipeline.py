@@ -388,6 +388,8 @@ class _Compiler:
     def _planned(self, lowered: Program, suffix: str) -> Program:
         """The program with addresses: by bands of rows where that is asked for, or needed."""
         stream = self.shared.options.memory.stream
+        if stream is None and self.shared.options.io == "stream":
+            stream = "auto"
         if stream is not None or lowered.symbols:
             return self._placed(lowered, "off" if stream is None else stream, suffix)
         missing: list[memory.DoesNotFit] = []
@@ -409,8 +411,10 @@ class _Compiler:
     def _placed(self, lowered: Program, stream: Stream, suffix: str, goal: int = 0) -> Program:
         options = self.shared.options
         memory_options = options.memory
-        change = partial(streamed, stream, goal=goal)
-        program = forward(lowered, options.io, memory_options.threads, change)
+        is_fed = options.io == "stream"
+        change = partial(streamed, stream, goal=goal, is_fed=is_fed)
+        io = "caller" if is_fed else options.io
+        program = forward(lowered, io, memory_options.threads, change)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(
             program,

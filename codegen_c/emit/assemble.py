@@ -165,7 +165,11 @@ def package(
         out[f"src/{path}"] = runtime_text(f"src/{path}")
     for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
-    if stepping:
+    used = opcodes_of(codes)
+    if "FEED" in used:
+        for path in ("src/megcc_rows.c", "src/megcc_rows.h"):
+            out[path] = runtime_text(path)
+    if stepping or "FEED" in used:
         for path in ("include/megcc_step.h", "src/megcc_step.c"):
             out[path] = runtime_text(path)
     for file in kernels.files:
@@ -187,7 +191,6 @@ def package(
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
     shaped = any(code.is_shaped for code in codes.values())
-    used = opcodes_of(codes)
     fails, draws = can_fail(used), can_draw(used)
     out["runner/model.h"] = runner_h(ident, archs, weights)
     out["runner/features.h"] = runner_features_h(shaped=shaped, fails=fails, draws=draws)

@@ -9,7 +9,7 @@ from tvm_megcc.codegen_c.emit import instructions
 from tvm_megcc.codegen_c.emit.function_words import Function
 from tvm_megcc.codegen_c.emit.instructions import Code
 from tvm_megcc.codegen_c.emit.prune import prune
-from tvm_megcc.core.program import Bundle, Kernel
+from tvm_megcc.core.program import Bundle, Feed, Kernel
 
 #: Instructions that data can make fail: only packages with one of them say which node it was.
 FAILING = {"CHECK", "LOAD", "LET", "ROW"}
@@ -18,7 +18,7 @@ FAILING = {"CHECK", "LOAD", "LET", "ROW"}
 SHARED = {
     "megcc_op_call": {"megcc_op_call_sized", "megcc_op_band"},
     "megcc_data": {"megcc_op_load", "megcc_op_let"},
-    "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump"},
+    "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump", "megcc_op_feed"},
     "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},
 }
 
@@ -62,6 +62,13 @@ class Compiled:
     @property
     def opcodes(self) -> set[str]:
         return {name for code in self.codes for name in code.opcodes}
+
+    @property
+    def feeds(self) -> list[Feed]:
+        """The steps that an image comes in by."""
+        return [
+            step for code in self.codes for step in code.program.calls if isinstance(step, Feed)
+        ]
 
     def functions(self, placed: Sequence[Sequence[tuple[int, int]]]) -> list[Function]:
         """The programs as `bytecode.encode` takes them."""

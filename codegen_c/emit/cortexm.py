@@ -6,7 +6,7 @@ program cannot serve: of another architecture, or whose memory is not known befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tvm_megcc.codegen_c.emit.compiled import Compiled, is_shaped
@@ -30,11 +30,12 @@ def example(
     out: dict[str, Content] = {
         f"{FOLDER}/{name}": package_text(f"cortexm/{name}") for name in _FILES
     }
-    out[f"{FOLDER}/model.h"] = _model_h(ident, facts)
+    fed = {step.name for a in boards for step in codes[a].feeds}
+    out[f"{FOLDER}/model.h"] = _model_h(ident, facts, fed)
     return out
 
 
-def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
+def _model_h(ident: str, facts: Mapping[str, Any], fed: Collection[str]) -> str:
     macros = {
         "HEADER": f"<{ident}.h>",
         "IMAGE": f"{ident}_image",
@@ -44,6 +45,9 @@ def _model_h(ident: str, facts: Mapping[str, Any]) -> str:
         "INPUT_BYTES": port_bytes(facts["inputs"]),
         "OUTPUT_BYTES": port_bytes(facts["outputs"]),
     }
+    if fed:
+        names = [port["name"] for port in facts["inputs"]]
+        macros["ROWS"] = sum(1 << k for k, name in enumerate(names) if name in fed)
     lines = "".join(f"#define MEGCC_EXAMPLE_{key} {value}\n" for key, value in macros.items())
     return generated("What the example has to know", ident) + guarded(
         "MEGCC_EXAMPLE_MODEL_H", lines

@@ -20,6 +20,7 @@ from tvm_megcc.core.program import (
     Draw,
     Else,
     End,
+    Feed,
     If,
     Let,
     Load,
@@ -209,6 +210,8 @@ class FunctionEncoder:
                     _land(words, open_words[begin], calls)
                 case Slide():
                     words += _slide(step, self._counter(number, ends))
+                case Feed():
+                    words += self._feed(step, self._counter(number, ends))
                 case Call(rows=Rows()):
                     words += self._band(step, self._counter(number, ends))
                     calls += 1
@@ -247,6 +250,12 @@ class FunctionEncoder:
 
     def _loops(self, number: int) -> bool:
         return isinstance(self.program.calls[number], Loop)
+
+    def _feed(self, step: Feed, counter: int) -> list[int]:
+        at = self.program.tensors[step.source].location
+        assert (at.space, at.offset) == ("input", 0), step
+        words = [counter, at.index, step.tensor, step.row_bytes]
+        return _instruction("FEED", [*words, *_path(step.base), *_path(step.made)])
 
     def _band(self, call: Call, counter: int) -> list[int]:
         rows = call.rows

@@ -35,6 +35,12 @@ _STEPS = """
 """
 
 
+_ROWS = """
+// Images that come in by rows (megcc_put_rows): number of rows, bytes of a row, and the most rows
+// that a run waits for at a time.
+"""
+
+
 def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -> str:
     """The header of a package with these contents (`assemble.content_mark`)."""
     upper = ident.upper()
@@ -49,8 +55,9 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
     )
     declared = declarations(codes)
     ports = _port_macros(upper, codes)
+    rows = _row_macros(upper, codes)
     known = "".join(sizes.values())
-    for key in ports:
+    for key in (*ports, *rows):
         if f"#define {key} " in known:
             raise InputError(f"{key} is taken by a memory pool; rename the port or the pool")
     return (
@@ -61,6 +68,8 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         + guards.chain(sizes, guards.refusal(sizes))
         + (_STEPS if ports else "")
         + "".join(f"#define {key} {value}\n" for key, value in ports.items())
+        + (_ROWS if rows else "")
+        + "".join(f"#define {key} {value}\n" for key, value in rows.items())
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + _KERNELS.format(ident=ident, mark=mark)
@@ -148,6 +157,21 @@ def _port_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, str]:
         for key, value in found.items():
             if rows.setdefault(key, value) != value:
                 raise InputError(f"port '{port.name}': {key} is taken; rename the port")
+    return rows
+
+
+def _row_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, int]:
+    """What C code has to know of each image that comes in by rows: of each the greatest."""
+    rows: dict[str, int] = {}
+    for step in (step for code in codes.values() for step in code.feeds):
+        ident = re.sub(r"\W", "_", step.name, flags=re.ASCII).upper()
+        found = {
+            f"{upper}_{ident}_ROWS": step.made.height,
+            f"{upper}_{ident}_ROW_BYTES": step.row_bytes,
+            f"{upper}_{ident}_MOST_ROWS": min(step.made.step, step.made.height),
+        }
+        for key, value in found.items():
+            rows[key] = max(value, rows.get(key, 0))
     return rows
 
 

@@ -20,9 +20,10 @@ typedef struct megcc_stepper {
 } megcc_stepper_t;
 
 typedef enum megcc_step_state {
-  MEGCC_STEP_MORE,      // call megcc_step again
-  MEGCC_STEP_DONE,      // the outputs are there, as after megcc_run
-  MEGCC_STEP_CANCELLED  // by megcc_step_cancel: there are no outputs
+  MEGCC_STEP_MORE,       // call megcc_step again
+  MEGCC_STEP_DONE,       // the outputs are there, as after megcc_run
+  MEGCC_STEP_CANCELLED,  // by megcc_step_cancel: there are no outputs
+  MEGCC_STEP_ROWS        // call megcc_put_rows, then megcc_step again
 } megcc_step_state_t;
 
 /// Prepares a stepper for a context; no run is going on then.
@@ -34,6 +35,30 @@ MEGCC_API megcc_status_t megcc_stepper_init(megcc_stepper_t *stepper, megcc_cont
 /// after one, MEGCC_ERR_NOT_RUN is the answer, and the run in pieces is over.
 MEGCC_API megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls,
                                     megcc_step_state_t *state);
+
+/// The rows of an input that a run in pieces waits for (MEGCC_STEP_ROWS).
+typedef struct megcc_rows {
+  uint32_t input;    // number of the input
+  uint32_t first;    // row of the image, counted from the top
+  uint32_t count;    // rows from there on that are still missing: at least 1
+  size_t row_bytes;  // of one row: all its pixels from left to right, with all their channels
+  void *data;        // where row `first` goes: a camera may write it there
+} megcc_rows_t;
+
+/// Describes the rows that are still missing. MEGCC_ERR_NOT_RUN: the run does not wait for rows.
+///
+/// In packages made by `tvmc compile --io stream`. Where the input is not bound, megcc_step stops
+/// with MEGCC_STEP_ROWS for each band of its rows. Where it is bound to a whole image, its rows are
+/// read from there.
+MEGCC_API megcc_status_t megcc_rows_wanted(const megcc_stepper_t *stepper, megcc_rows_t *rows);
+
+/// Gives the run the next `count` rows of an input, in the input's element type and layout. They
+/// are copied, unless `data` is that of megcc_rows_wanted. Fewer rows than wanted may be given;
+/// megcc_step then stops again. On an error nothing is written. MEGCC_ERR_INDEX: the run waits for
+/// rows of another input. MEGCC_ERR_SIZE: there are more rows than wanted. MEGCC_ERR_NOT_RUN: the
+/// run does not wait for rows.
+MEGCC_API megcc_status_t megcc_put_rows(megcc_stepper_t *stepper, uint32_t input, const void *data,
+                                        uint32_t count);
 
 /// Ends the run that is going on before its next call; the thread that runs it is told by
 /// megcc_step. Where none is going on, nothing happens. May be called at any time, by anyone.

@@ -1,5 +1,5 @@
-// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND and SLIDE; only packages with one of them
-// carry this file.
+// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND, SLIDE and FEED; only packages with one
+// of them carry this file.
 #include "megcc_vm.h"
 
 const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,

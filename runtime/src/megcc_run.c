@@ -65,7 +65,7 @@ static megcc_status_t check_memory(megcc_context_t *c) {
       megcc_find_port(c, i, &p);
       bytes = p.tensor.bytes;
       if (p.state->bound == NULL) {
-        if (p.state->flags & MEGCC_PORT_FILLED) continue;
+        if (p.state->flags & (MEGCC_PORT_FILLED | MEGCC_PORT_ROWS)) continue;
         // An output in the arena is read there.
         if (i >= m->count[MEGCC_S_INPUTS] && p.tensor.space == MEGCC_ARENA) continue;
         return MEGCC_ERR_UNBOUND;

@@ -36,13 +36,25 @@ static uint32_t largest_constant(const megcc_context_t *c, const uint32_t *code,
   return number;
 }
 
+// Gives these flags to each input that a FEED reads and that has no memory.
+static void flag_rows(megcc_context_t *c, uint32_t flags) {
+  const megcc_model_t *m = c->model;
+  const uint32_t *code = m->section[MEGCC_S_CODE];
+  for (; (*code & 0xFF) != MEGCC_OP_END; code += *code >> 8) {
+    if ((*code & 0xFF) != MEGCC_OP_FEED) continue;
+    if (c->port[code[2]].bound == NULL) c->port[code[2]].flags = flags;
+  }
+}
+
 // The call behind `ahead` others, null where it is not known.
 static const uint32_t *call_ahead(const megcc_stepper_t *s, uint32_t ahead) {
   const uint32_t *code = s->next != NULL ? s->next : s->context->model->section[MEGCC_S_CODE];
   for (;; code += *code >> 8) {
     const uint32_t opcode = *code & 0xFF;
     if (is_call(opcode) && ahead-- == 0) return code;
-    if (opcode == MEGCC_OP_END || opcode == MEGCC_OP_BRANCH || opcode == MEGCC_OP_JUMP) return NULL;
+    if (opcode == MEGCC_OP_END || opcode == MEGCC_OP_BRANCH || opcode == MEGCC_OP_JUMP ||
+        opcode == MEGCC_OP_BAND)
+      return NULL;
   }
 }
 
@@ -120,12 +132,14 @@ static megcc_status_t run_calls(megcc_stepper_t *s, uint32_t calls, megcc_step_s
       *state = MEGCC_STEP_CANCELLED;
       return MEGCC_OK;
     }
-    if (is_call(opcode) && calls-- == 0) return MEGCC_OK;
+    if ((is_call(opcode) || opcode == MEGCC_OP_BAND) && calls-- == 0) return MEGCC_OK;
     c->next = code + (*code >> 8);
     status = run_one(s, code);
     if (status != MEGCC_OK) {
       c->next = code;
-      return status;
+      if (opcode != MEGCC_OP_FEED || status != MEGCC_ERR_UNBOUND) return status;
+      *state = MEGCC_STEP_ROWS;
+      return MEGCC_OK;
     }
     s->next = c->next;
   }
@@ -139,7 +153,11 @@ megcc_status_t megcc_step(megcc_stepper_t *s, uint32_t calls, megcc_step_state_t
   *state = MEGCC_STEP_MORE;
   if (s->next == NULL) {
     s->cancelled = 0;
-    if ((status = megcc_begin_run(s->context)) != MEGCC_OK) return status;
+    if ((status = megcc_ready(s->context)) != MEGCC_OK) return status;
+    flag_rows(s->context, MEGCC_PORT_ROWS);
+    status = megcc_begin_run(s->context);
+    flag_rows(s->context, 0);
+    if (status != MEGCC_OK) return status;
     s->next = s->context->next;
   } else if (s->context->next != s->next) {
     s->next = s->moved = NULL;

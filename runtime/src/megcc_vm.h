@@ -234,8 +234,10 @@ struct megcc_model {
 };
 
 enum {
-  MEGCC_PORT_OWNED = 1,  // bound to memory of megcc_set_io
-  MEGCC_PORT_FILLED = 2  // an input in the arena has its value for the next run
+  MEGCC_PORT_OWNED = 1,      // bound to memory of megcc_set_io
+  MEGCC_PORT_FILLED = 2,     // an input in the arena has its value for the next run
+  MEGCC_PORT_ROWS = 4,       // an input needs no memory for the run that begins
+  MEGCC_PORT_ROWS_GIVEN = 8  // from this bit on: rows that the next FEED has been given
 };
 
 struct megcc_port {
@@ -458,7 +460,7 @@ static inline megcc_tensor_t megcc_tensor_in(const megcc_context_t *context, uin
 const uint32_t *megcc_instruction(const megcc_model_t *model, const uint32_t *code, int32_t words,
                                   uint32_t *calls);
 
-// A row that moves on in each iteration of a loop; three words of BAND and SLIDE.
+// A row that moves on in each iteration of a loop; three words of BAND, SLIDE and FEED.
 typedef struct megcc_path {
   int32_t step, first, height;
 } megcc_path_t;
@@ -569,6 +571,7 @@ extern const megcc_op_t megcc_op_jump;
 extern const megcc_op_t megcc_op_check;
 extern const megcc_op_t megcc_op_draw;
 extern const megcc_op_t megcc_op_slide;
+extern const megcc_op_t megcc_op_feed;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

@@ -1,15 +1,18 @@
 // Forged images: what opens can be run (kernels aside) without a step outside the memory given, and
 // what a kernel would be given is memory of its tensors' sizes.
 //
-// Wants HEADER, KERNELS and SHAPED of the package whose images they are. Every block of memory is
-// exactly as large as the runtime asks for, so that a sanitizer sees a step beyond it. Instructions
-// are counted: a forged image may run for ever.
+// Wants HEADER, KERNELS, SHAPED and FED of the package whose images they are. Every block of memory
+// is exactly as large as the runtime asks for, so that a sanitizer sees a step beyond it.
+// Instructions are counted: a forged image may run for ever.
 #ifndef MEGCC_TEST_FORGE_H
 #define MEGCC_TEST_FORGE_H
 
 #include "check.h"
 #include "megcc_vm.h"
 #include HEADER
+#if FED
+#include "megcc_step.h"
+#endif
 
 enum { LIMIT = 1 << 18, STEPS = 400, PORTS = 16, RANK = 8, BLOCKS = 256 };
 
@@ -245,6 +248,41 @@ static megcc_status_t run_at(const struct forged *f, int32_t n, int seed) {
   return status;
 }
 
+#if FED
+// A run in pieces of another context, which is given the rows of its image.
+static void run_by_rows(const struct forged *whole) {
+  struct forged f = *whole;
+  megcc_stepper_t stepper;
+  megcc_step_state_t state = MEGCC_STEP_MORE;
+  megcc_rows_t rows;
+  megcc_status_t status;
+  size_t bytes = 0;
+  void *mem;
+  uint32_t i, pools = 0;
+  CHECK_STATUS(MEGCC_OK, megcc_context_bytes(f.model, &bytes));
+  if ((mem = block_of(bytes, 0)) == NULL) return;
+  CHECK_STATUS(MEGCC_OK, megcc_context_create(f.model, mem, bytes, &f.context));
+  CHECK_STATUS(MEGCC_OK, megcc_pool_count(f.model, &pools));
+  for (i = 0; i < pools; ++i) {
+    const char *name;
+    CHECK_STATUS(MEGCC_OK, megcc_pool_info(f.context, i, &name, &bytes));
+    if ((mem = block_of(bytes, 0)) == NULL) return;
+    CHECK_STATUS(MEGCC_OK, megcc_set_pool(f.context, i, mem, bytes));
+  }
+  f.inputs = 0;
+  bind_all(&f, 0);
+  steps = 0;
+  CHECK_STATUS(MEGCC_OK, megcc_stepper_init(&stepper, f.context));
+  while ((status = megcc_step(&stepper, 1, &state)) == MEGCC_OK && state != MEGCC_STEP_DONE) {
+    if (state != MEGCC_STEP_ROWS) continue;
+    if (megcc_rows_wanted(&stepper, &rows) != MEGCC_OK) break;
+    if ((mem = block_of(rows.row_bytes * rows.count, 0)) == NULL) break;
+    CHECK_STATUS(MEGCC_ERR_SIZE, megcc_put_rows(&stepper, rows.input, mem, rows.count + 1));
+    CHECK_STATUS(MEGCC_OK, megcc_put_rows(&stepper, rows.input, mem, rows.count));
+  }
+}
+#endif
+
 // Opens a program over the package's weights and runs what opens; the answer of the first run.
 // (What kernels would have computed is missing, so that other sizes may well not fit the data.)
 static megcc_status_t try_image(const megcc_image_t *image, const megcc_kernels_t *kernels) {
@@ -273,6 +311,9 @@ static megcc_status_t try_image(const megcc_image_t *image, const megcc_kernels_
     status = run_at(&f, sizes[k][0], sizes[k][1]);
     if (k == 0) first = status;
   }
+#if FED
+  run_by_rows(&f);
+#endif
 #if SHAPED
   CHECK_STATUS(MEGCC_OK, megcc_release(f.context));
 #endif

@@ -55,6 +55,7 @@ PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
     "looping": (looping.write, "looping"),
     "checking": (_checking, "checking"),
     "banded": (banded.write, "banded"),
+    "fed": (banded.write_fed, "banded"),
 }
 
 #: Those whose shapes change.
@@ -72,7 +73,12 @@ def defines(package: str) -> list[str]:
     """What forge.h wants to know of a package."""
     ident = PACKAGES[package][1]
     shaped = int(package in SHAPED)
-    return [f'-DHEADER="{ident}.h"', f"-DKERNELS={ident}_kernels", f"-DSHAPED={shaped}"]
+    return [
+        f'-DHEADER="{ident}.h"',
+        f"-DKERNELS={ident}_kernels",
+        f"-DSHAPED={shaped}",
+        f"-DFED={int(package == 'fed')}",
+    ]
 
 
 @dataclass(frozen=True, slots=True)

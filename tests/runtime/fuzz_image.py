@@ -1,8 +1,8 @@
 """libFuzzer over the programs of packages; `scripts/fuzz --image` and a test use it.
 
-Five packages (of fixed shapes, of shapes that change, with loops and branches, with checks and
-draws, in bands of rows), kernels that do nothing, AddressSanitizer and UndefinedBehaviorSanitizer:
-no image makes the runtime step outside its memory.
+Six packages (of fixed shapes, of shapes that change, with loops and branches, with checks and
+draws, in bands of rows, of an image that comes in by rows), kernels that do nothing,
+AddressSanitizer and UndefinedBehaviorSanitizer: no image makes the runtime step outside its memory.
 """
 
 from __future__ import annotations

@@ -176,6 +176,19 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             for word in (4, 5, 6, 7):
                 yield from case("path", 1 << 30, 1 << 31, word=word)
             yield from case("made", image.words[at + 7] + 1, word=7)
+        if name == "FEED":
+            yield from case("counter", tensors, NONE, float_tensor, word=1)
+            yield from case("input", image.count("inputs"), NONE, word=2)
+            yield from case("tensor", tensors, NONE, word=3)
+            if read_only is not None:
+                yield from case("tensor", read_only, word=3)
+            yield from case("row", 0, image.words[at + 4] + 1, 1 << 30, NONE, word=4)
+            for word in range(5, 11):
+                yield from case("path", 1 << 30, 1 << 31, word=word)
+            yield from case("height", image.words[at + 7] + 1, word=7)
+            yield from case("made", image.words[at + 9] + 1, image.words[at + 6] - 1, word=9)
+            yield from case("step", image.words[at + 8] + 1, word=8)
+            yield from case("base", image.words[at + 6] - 1, word=6)
         if name == "COPY":
             yield from case("destination", tensors, NONE, word=1)
             yield from case("source", tensors, NONE, word=2)

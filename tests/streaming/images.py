@@ -191,13 +191,19 @@ def chains(seed: int) -> onnx.ModelProto:
 
 
 def network(
-    seed: int, parts: Sequence[Callable[[_Drawing, Image], Image]] = _PARTS
+    seed: int,
+    parts: Sequence[Callable[[_Drawing, Image], Image]] = _PARTS,
+    *,
+    channels_last: bool = False,
 ) -> onnx.ModelProto:
     """A network from one image to one image, or to its means."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
     image: Image = ("x", d.one(1, 3, 4), h, w)
     shape = [1, *image[1:]]
+    if channels_last:
+        image = (d.add("Transpose", "x", perm=[0, 3, 1, 2]), *image[1:])
+        shape = [1, h, w, shape[1]]
     image = _conv(d, image)
     for _ in range(d.one(3, 5, 8)):
         image = parts[int(d.rng.integers(len(parts)))](d, image)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import onnx
 import pytest
 
 from tvm_megcc import frontend
-from tvm_megcc.core.program import Call, End, Loop, Path, Program, Slide
+from tvm_megcc.core.program import Call, End, Feed, Loop, Path, Program, Slide
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module
 
@@ -17,9 +18,15 @@ from .images import chains, network
 
 SEEDS = range(40)
 
+fed_network = partial(network, channels_last=True)
+
 
 def program(
-    seed: int, arch: str, stream: str | int, model: Callable[[int], onnx.ModelProto] = network
+    seed: int,
+    arch: str,
+    stream: str | int,
+    model: Callable[[int], onnx.ModelProto] = network,
+    io: str = "caller",
 ) -> Program:
     imported = frontend.from_onnx(model(seed))
     found = compile_module(
@@ -28,6 +35,7 @@ def program(
         name="image",
         input_names=["x"],
         output_names=["y"],
+        io=io,
         memory_options=MemoryOptions(stream=stream),
     )
     assert isinstance(found, Program)
@@ -50,6 +58,16 @@ class Rows:
         lies = self.lies.get(self.key(step.tensor), {})
         kept = range(step.base.at(t), step.made.at(t))
         self.lies[self.key(step.tensor)] = {row: lies[row] - moved for row in kept}
+
+    def feed(self, step: Feed, t: int) -> None:
+        lo, hi, base = step.made.at(t), step.made.at(t + 1), step.base.at(t)
+        tensor = self.program.tensors[step.tensor]
+        assert lo == hi or hi - base <= tensor.nbytes // step.row_bytes
+        self.computed.setdefault(self.key(step.tensor), []).extend(range(lo, hi))
+        if not any(s.tensor == step.tensor for s in self.program.calls if isinstance(s, Slide)):
+            self.lies[self.key(step.tensor)] = {} if step.base.step else self.of(step.tensor)
+        rows = {row: row - base for row in range(lo, hi)}
+        self.lies.setdefault(self.key(step.tensor), {}).update(rows)
 
     def call(self, call: Call, t: int) -> None:
         rows = call.rows
@@ -106,6 +124,8 @@ def check(found: Program) -> int:
             for step in found.calls[first + 1 : last]:
                 if isinstance(step, Slide):
                     rows.slide(step, t)
+                elif isinstance(step, Feed):
+                    rows.feed(step, t)
                 elif isinstance(step, Call):
                     rows.call(step, t)
         for name, made in rows.computed.items():
@@ -117,6 +137,14 @@ def check(found: Program) -> int:
 def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
     streamed = sum(check(program(seed, arch, 1 + seed % 4)) for seed in SEEDS)
     assert streamed > len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
+def test_every_row_of_an_image_comes_in_once(arch: str) -> None:
+    for seed in SEEDS:
+        found = program(seed, arch, 1 + seed % 4, fed_network, "stream")
+        assert sum(isinstance(step, Feed) for step in found.calls) == 1
+        assert check(found) > 0
 
 
 def test_generated_kernels_run_in_bands() -> None:

@@ -32,8 +32,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--io",
         choices=IO_PLACES,
         default="caller",
-        help="where inputs and outputs live: in the caller's buffers or in the arena"
-        " (default: %(default)s)",
+        help="where inputs and outputs live: in the caller's buffers or in the arena; stream: an"
+        " image comes in by rows, the other ports are the caller's (default: %(default)s)",
     )
     group.add_argument(
         "--clobber-inputs",

@@ -26,9 +26,11 @@ from tvm_megcc.core.program import (
     Call,
     Copy,
     End,
+    Feed,
     Location,
     Loop,
     Path,
+    Port,
     Program,
     Rows,
     Slide,
@@ -36,8 +38,36 @@ from tvm_megcc.core.program import (
     Tensor,
     Weight,
     operands_of,
+    with_operands,
 )
 from tvm_megcc.streaming.row_rules import RowRule, Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """An input whose rows come in one after the other, and the storage of its line buffer."""
+
+    port: Port
+    storage: int
+
+
+def with_line_buffer(program: Program, port: Port) -> tuple[Program, Fed]:
+    """The program with a storage of its own for what calls read of an input."""
+    own = program.tensors[port.tensor].location
+    storage = 1 + max(t.location.index for t in program.tensors if t.location.space == "arena")
+    at = Location("arena", storage)
+    tensors = [
+        replace(t, location=replace(at, offset=t.location.offset))
+        if k != port.tensor and (t.location.space, t.location.index) == (own.space, own.index)
+        else t
+        for k, t in enumerate(program.tensors)
+    ]
+    twin = len(tensors)
+    tensors.append(replace(tensors[port.tensor], location=at))
+    calls = tuple(
+        with_operands(step, lambda t: twin if t == port.tensor else t) for step in program.calls
+    )
+    return replace(program, tensors=tuple(tensors), calls=calls), Fed(port, storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +78,7 @@ class Group:
     first: int
     last: int
     rules: tuple[RowRule, ...]
+    fed: Fed | None = None
 
     def calls(self) -> list[tuple[Call, RowRule]]:
         steps = self.program.calls[self.first : self.last]
@@ -87,7 +118,9 @@ class _Image:
         return Path(self.step, self.made, self.height)
 
 
-def group_of(program: Program, first: int, last: int, rules: Rules) -> Group | None:
+def group_of(
+    program: Program, first: int, last: int, rules: Rules, fed: Fed | None = None
+) -> Group | None:
     """The run of calls as a group, None where one of them cannot be done by bands."""
     steps = program.calls[first:last]
     if not all(isinstance(step, Call) and step.rows is None for step in steps):
@@ -104,13 +137,13 @@ def group_of(program: Program, first: int, last: int, rules: Rules) -> Group | N
         if rule is None or not _agree(program, call, rule, heights):
             return None
         found.append(rule)
-    return Group(program, first, last, tuple(found))
+    return Group(program, first, last, tuple(found), fed)
 
 
 def _rows_of(program: Program, call: Call, heights: Mapping[int, int], rules: Rules) -> int | None:
     """Rows of the call's result where they are those of an operand, or of a view of one."""
     tensors = (*call.reads, call.operands[-1])
-    found = [_height(program, t, heights) for t in tensors]
+    found = [_height(program, t, heights, by_dims) for by_dims in (False, True) for t in tensors]
     places = [program.tensors[t].location for t in tensors]
     found += [rules.height_of(program, at.index) for at in places if at.space == "arena"]
     return next((height for height in found if height is not None), None)
@@ -123,13 +156,13 @@ def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int])
     return all(_agrees(program, call.operands[k], h, heights) for k, h in (*windowed, *others))
 
 
-def _height(program: Program, tensor: int, heights: Mapping[int, int]) -> int | None:
-    """Rows of a tensor's image: as its writer says, else by its dims."""
+def _height(program: Program, tensor: int, heights: Mapping[int, int], by_dims: bool) -> int | None:
+    """Rows of a tensor's image: as an operator says, else by its dims, if `by_dims`."""
     found = program.tensors[tensor]
     if found.location.space != "arena":
         return None
     known = heights.get(found.location.index)
-    if known is None and len(found.shape) == 4 and found.shape[0] == 1:
+    if known is None and by_dims and len(found.shape) == 4 and found.shape[0] == 1:
         known = cast(int, found.shape[1])
     return known
 
@@ -176,6 +209,9 @@ def _images(group: Group) -> dict[int, _Image] | None:
     """The storages whose rows the group's calls read and write."""
     program = group.program
     outside = _read_outside(group)
+    fed = None if group.fed is None else group.fed.storage
+    if fed in outside:
+        return None
     images: dict[int, _Image] = {}
     for number, (call, rule) in enumerate(group.calls()):
         for k, tensor in enumerate(call.operands):
@@ -190,16 +226,21 @@ def _images(group: Group) -> dict[int, _Image] | None:
             elif k in rule.windowed or k in rule.alike:
                 height, writer = rule.window.height if k in rule.windowed else rule.height, None
             else:
-                if at.index in images and images[at.index].writer is not None:
-                    return None  # read whole, and computed by the group
+                if at.index == fed or at.index in images and images[at.index].writer is not None:
+                    return None  # read whole, and computed by the group or coming in by rows
                 continue
             if at.index not in images:
-                whole = writer is None or at.index in outside
+                whole = at.index != fed and (writer is None or at.index in outside)
                 row = cast(int, program.tensors[tensor].nbytes) // height
                 images[at.index] = _Image(tensor, height, row, whole, writer)
             if not is_output:
                 images[at.index].readers.append((number, k in rule.windowed))
-    return images
+    return None if fed is not None and fed not in images else images
+
+
+def _fed(group: Group, images: Mapping[int, _Image]) -> list[_Image]:
+    """The image whose rows come in, if there is one."""
+    return [] if group.fed is None else [images[group.fed.storage]]
 
 
 def _read_outside(group: Group) -> set[int]:
@@ -226,13 +267,24 @@ def _pace(group: Group, images: Mapping[int, _Image]) -> int | None:
         image = _output(group, images, number)
         if not image.readers and number != len(calls) - 1:
             return None
-        steps = {ratios[n] * _ratio(group.rules[n], windowed) for n, windowed in image.readers}
-        ratio = steps.pop() if steps else Fraction(1)
-        if steps:
+        ratio = _pace_of(group, image, ratios)
+        if ratio is None:
             return None
         ratios[number] = ratio
         pace = lcm(pace, (ratio / group.rules[number].tile).denominator)
+    for image in _fed(group, images):
+        ratio = _pace_of(group, image, ratios)
+        if ratio is None:
+            return None
+        pace = lcm(pace, ratio.denominator)
     return pace
+
+
+def _pace_of(group: Group, image: _Image, ratios: Mapping[int, Fraction]) -> Fraction | None:
+    """Rows of an image for a row of the last result; None where its readers do not agree."""
+    steps = {ratios[n] * _ratio(group.rules[n], windowed) for n, windowed in image.readers}
+    ratio = steps.pop() if steps else Fraction(1)
+    return None if steps else ratio
 
 
 def _ratio(rule: RowRule, windowed: bool) -> Fraction:
@@ -249,6 +301,8 @@ def _set_paths(group: Group, images: dict[int, _Image], band: int) -> None:
         else:
             image.step = band
         image.made = -(-image.made // tile) * tile
+    for image in _fed(group, images):
+        _follow_readers(group, images, image)
 
 
 def _follow_readers(group: Group, images: dict[int, _Image], image: _Image) -> None:
@@ -276,8 +330,9 @@ def _begun(group: Group, images: dict[int, _Image]) -> int:
     """Number the iterations from the first that computes a row; return how many there are."""
     outputs = [_output(group, images, number) for number in range(len(group.rules))]
     # In iteration t rows up to step * (t + 1) + made are there.
-    first = min(-((i.made + i.step - 1) // i.step) for i in outputs)
-    for image in outputs:
+    computed = [*_fed(group, images), *outputs]
+    first = min(-((i.made + i.step - 1) // i.step) for i in computed)
+    for image in computed:
         image.made += image.step * first
         image.base += image.step * first
     needed = [i for i in outputs if i.is_whole]
@@ -304,18 +359,14 @@ class _Writer:
             Copy(counter, self._number(0), name=name),
             Loop(counter, self._number(self.count), name=name),
         ]
+        if group.fed is not None:
+            port, (image,) = group.fed.port, _fed(group, self.images)
+            steps += self._slide(image, port.name)
+            paths = image.base_path(), image.made_path()
+            steps.append(Feed(image.tensor, port.tensor, image.row_bytes, *paths, port.name))
         for number, (call, rule) in enumerate(group.calls()):
             image = _output(group, self.images, number)
-            if image.stays:
-                steps.append(
-                    Slide(
-                        call.operands[-1],
-                        image.row_bytes,
-                        image.base_path(),
-                        image.made_path(),
-                        call.name,
-                    )
-                )
+            steps += self._slide(image, call.name)
             steps.append(self._banded(call, rule, image))
         steps.append(End(name))
         calls = (*program.calls[: group.first], *steps, *program.calls[group.last :])
@@ -325,6 +376,13 @@ class _Writer:
             tensors=tuple(self.tensors),
             weights=tuple(self.weights),
         )
+
+    def _slide(self, image: _Image, name: str) -> list[Step]:
+        """The step that moves rows of an image which stay from one iteration to the next."""
+        if not image.stays:
+            return []
+        paths = image.base_path(), image.made_path()
+        return [Slide(image.tensor, image.row_bytes, *paths, name)]
 
     def _banded(self, call: Call, rule: RowRule, image: _Image) -> Call:
         at = {k: self.tensors[t].location for k, t in enumerate(call.operands)}

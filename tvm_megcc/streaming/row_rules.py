@@ -204,7 +204,8 @@ def _windows(seen: _Seen) -> RowRule | None:
         return None
     window = Window(a["sh"], 1, reach, a["pt"], a["h"])
     if seen.work == "n * oh":
-        planes = seen.op == "conv2d_planes"  # a row of the image is not together there
+        # A row of several planes is not together.
+        planes = seen.op == "conv2d_planes" and a["ic"] != 1
         return RowRule(window, a["oh"], () if planes else (0,), seen.alike(2), 1)
     patches = seen.patches(h="in", oh="out", pt="above", pb="below")
     return _blocks(seen, "oh", RowRule(window, a["oh"], (0,), seen.alike(2), 1, patches=patches))

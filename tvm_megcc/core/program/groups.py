@@ -10,19 +10,19 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from tvm_megcc.core.program.bands import Path
 from tvm_megcc.core.program.liveness import loops
 from tvm_megcc.core.program.program import Program
-from tvm_megcc.core.program.steps import Call, Loop, Slide
+from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, ends_of
 
 
 @dataclass(frozen=True, slots=True)
 class LineBuffer:
-    """A result of which memory holds `rows` rows at a time, of `height`."""
+    """A result or an incoming image: memory holds `rows` rows at a time, of `height`."""
 
     name: str
     rows: int
@@ -106,7 +106,7 @@ def _group(program: Program, first: int, last: int) -> StreamedGroup | None:
         iterations=count,
         moved_bytes=sum(_moved(step, count) for step in slides),
         bands=tuple(_nonempty(output, count) for _, output in bands),
-        buffers=tuple(_buffers(program, calls)),
+        buffers=tuple(_buffers(program, steps)),
     )
 
 
@@ -131,10 +131,9 @@ def _moved(slide: Slide, count: int) -> int:
     return rows * slide.row_bytes
 
 
-def _buffers(program: Program, calls: list[Call]) -> Iterator[LineBuffer]:
+def _buffers(program: Program, steps: Sequence[Step]) -> Iterator[LineBuffer]:
     kept = kept_rows(program)
-    for call in calls:
-        number = call.operands[-1]
-        if number in kept:
+    for step in steps:
+        if isinstance(step, Call | Feed) and (number := ends_of(step)[1][-1]) in kept:
             tensor = program.tensors[number]
             yield LineBuffer(tensor.name, *kept[number], cast(int, tensor.nbytes))

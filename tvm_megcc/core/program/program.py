@@ -12,6 +12,7 @@ from tvm_megcc.core.program.steps import (
     Draw,
     Else,
     End,
+    Feed,
     If,
     Kernel,
     Let,
@@ -103,6 +104,10 @@ class Program:
             case Slide():
                 base, made = step.base, step.made
                 return f"slide {show(step.tensor)} by {base.step} from {base.first}, {made.first}"
+            case Feed():
+                base, made = step.base, step.made
+                begin = f"{show(step.tensor)} by {base.step} from {base.first}"
+                return f"{begin} = rows {made.first} + {made.step} * t of {show(step.source)}"
             case If():
                 return f"if {show(step.condition)}"
             case Loop():

@@ -233,6 +233,33 @@ class Slide:
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """Write rows of an input, from ``made.at(t)`` to ``made.at(t + 1)``, to its line buffer.
+
+    Attributes
+    ----------
+    tensor : int
+        Tensor id of the line buffer.
+    source : int
+        Tensor id of the input port; no other step reads it.
+    row_bytes : int
+    base : Path
+        The row that lies at the tensor's first byte from this iteration on.
+    made : Path
+        The first row that is not there yet.
+    name : str
+        Name of the input.
+    """
+
+    tensor: int
+    source: int
+    row_bytes: int
+    base: Path
+    made: Path
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     """The steps up to the matching `Else` are run if ``condition`` (``bool``) is true.
 
@@ -277,7 +304,7 @@ class End:
     name: str = ""
 
 
-Step = Call | Load | Let | Check | Draw | Copy | Slide | If | Else | Loop | End
+Step = Call | Load | Let | Check | Draw | Copy | Slide | Feed | If | Else | Loop | End
 
 
 #: The fields of each step that hold a tensor id, None, or a tuple of ids.
@@ -288,6 +315,7 @@ _TENSORS: dict[type, tuple[str, ...]] = {
     Draw: ("target",),
     Copy: ("target", "source", "row"),
     Slide: ("tensor",),
+    Feed: ("tensor", "source"),
     If: ("condition",),
     Loop: ("counter", "limit", "condition"),
 }
@@ -310,6 +338,8 @@ def ends_of(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
             return step.reads, step.writes
         case Copy():
             return (step.source,), (step.target,)
+        case Feed():
+            return (step.source,), (step.tensor,)
         case Draw():
             return (), (step.target,)
         case Check():

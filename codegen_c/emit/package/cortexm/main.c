@@ -5,6 +5,15 @@
 
 #include MEGCC_EXAMPLE_HEADER
 
+// Bits of the inputs whose images come in by rows.
+#if defined(MEGCC_EXAMPLE_ROWS)
+#include "megcc_step.h"
+#define ZEROS static const  // in the flash: no memory has room for the image
+#else
+#define MEGCC_EXAMPLE_ROWS 0
+#define ZEROS static
+#endif
+
 // Put around the run by the compiler's command line (-include hooks.h), to measure it.
 #ifndef MEGCC_BENCH_BEGIN
 #define MEGCC_BENCH_BEGIN() ((void)0)
@@ -40,7 +49,7 @@ __asm__(
     ".section .rodata.inputs,\"a\",%progbits\n.balign 8\n"
     "inputs: .incbin \"" INPUTS "\"\n.text\n");
 #else
-static union {
+ZEROS union {
   char bytes[MEGCC_EXAMPLE_INPUT_BYTES];
   uint64_t align;
 } zeros;
@@ -66,6 +75,33 @@ static void print(const unsigned char *bytes, size_t count) {
 
 static size_t up(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
+#if MEGCC_EXAMPLE_ROWS
+// A run that is given the rows of its images as it wants them; a camera would write them.
+static megcc_status_t run(megcc_context_t *context) {
+  megcc_stepper_t stepper;
+  megcc_step_state_t state = MEGCC_STEP_MORE;
+  megcc_status_t status = megcc_stepper_init(&stepper, context);
+  while (status == MEGCC_OK && state != MEGCC_STEP_DONE) {
+    status = megcc_step(&stepper, UINT32_MAX, &state);
+    if (status == MEGCC_OK && state == MEGCC_STEP_ROWS) {
+      const char *from = inputs;
+      megcc_tensor_info_t info;
+      megcc_rows_t rows;
+      check(megcc_rows_wanted(&stepper, &rows));
+      for (uint32_t k = 0; k < rows.input; ++k) {
+        check(megcc_input_info(context, k, &info));
+        from += up(info.bytes);
+      }
+      from += rows.first * rows.row_bytes;
+      status = megcc_put_rows(&stepper, rows.input, from, rows.count);
+    }
+  }
+  return status;
+}
+#else
+#define run megcc_run
+#endif
+
 int main(void) {
   megcc_model_t *model;
   megcc_context_t *context;
@@ -82,7 +118,7 @@ int main(void) {
   check(megcc_input_count(model, &input_count));
   for (uint32_t k = 0; k < input_count; ++k) {
     check(megcc_input_info(context, k, &info));
-    check(megcc_bind_input(context, k, from, info.bytes));
+    if (!(MEGCC_EXAMPLE_ROWS >> k & 1)) check(megcc_bind_input(context, k, from, info.bytes));
     from += up(info.bytes);
   }
   check(megcc_output_count(model, &output_count));
@@ -92,7 +128,7 @@ int main(void) {
     to += up(info.bytes);
   }
   MEGCC_BENCH_BEGIN();
-  check(megcc_run(context));
+  check(run(context));
   MEGCC_BENCH_END();
   to = outputs.bytes;
   for (uint32_t k = 0; k < output_count; ++k) {
