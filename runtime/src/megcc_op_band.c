@@ -112,9 +112,15 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   return MEGCC_OK;
 }
 
+// Whether operands, workspace and counter have memory.
+static int has_memory(const megcc_context_t *c, const uint32_t *code) {
+  return megcc_has_memory(c, code + OPERANDS, code[MEGCC_C_OPERANDS]) &&
+         megcc_has_memory(c, code + MEGCC_C_WORKSPACE, 1) && megcc_has_memory(c, code + COUNTER, 1);
+}
+
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const megcc_path_t out = megcc_path_of(code + OUTPUT);
-  const int32_t t = megcc_iteration(c, code[COUNTER]);
+  const int32_t t = has_memory(c, code) ? megcc_iteration(c, code[COUNTER]) : -1;
   const int32_t is_whole = code[BLOCK] == 0;
   const int32_t *attr = (const int32_t *)attributes_of(code);
   const uint32_t *band = bands_of(code);

@@ -49,7 +49,7 @@ static void move_down(uint8_t *to, const uint8_t *from, size_t bytes) {
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
-  const int32_t t = megcc_iteration(c, code[COUNTER]);
+  const int32_t t = megcc_has_memory(c, code + COUNTER, 2) ? megcc_iteration(c, code[COUNTER]) : -1;
   const megcc_path_t base = megcc_path_of(code + BASE), made = made_of(code);
   const size_t bytes = code[BYTES];
   uint8_t *data;
