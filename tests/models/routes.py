@@ -28,7 +28,7 @@ POISON = "poison"
 ROUTES = (*ARCHS, POISON, TVM)
 DEBUG = ("-DMEGCC_DEBUG",)
 #: On the host, as objects of the TVM library: the routes then compile a kernel once.
-SHARED = ("-fPIC",)
+SHARED = ("-fPIC", "-fvisibility=hidden")
 
 #: Weights of a quantised model's package may be so much larger than the model's file.
 GROWTH = 1.1
