@@ -115,7 +115,7 @@ TARGETS = (
            (ROWS["armv7"].qemu,), f"qemu-user {ROWS['armv7'].packages}", most=8, portable=0,
            own=True),
     # No other CPU has Helium's instructions, and qemu-arm has no Cortex-M in all its versions.
-    # Of a portable kernel one instance is enough: six targets have others.
+    # Of a portable kernel one instance is enough: five targets have more.
     *(
         Target(name, arch, ROWS["cortexm"].compiler, (*flags, "-O2", "-ffreestanding"),
                ("qemu-system-arm",), "gcc-arm-none-eabi qemu-system-arm", most=most,
