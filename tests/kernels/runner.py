@@ -40,6 +40,8 @@ _INTRINSICS = """
 #include <arm_neon.h>
 #elif defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_MVE)
+#include <arm_mve.h>
 #endif
 """
 _ABORTS = 20  # sanitizer reports after which a target is given up
@@ -216,7 +218,7 @@ def _defines(kernel: Kernel) -> list[str]:
 @cache
 def _has_intrinsics(body: str) -> bool:
     texts = [body, *headers([body]).values()]
-    return any(f"<{header}>" in text for text in texts for header in HEADERS)
+    return any(f"<{header}>" in text for text in texts for header in (*HEADERS, "arm_mve.h"))
 
 
 @cache

@@ -27,8 +27,9 @@ TVM = "tvm"
 POISON = "poison"
 ROUTES = (*ARCHS, POISON, TVM)
 DEBUG = ("-DMEGCC_DEBUG",)
-#: On the host, as objects of the TVM library: the routes then compile a kernel once.
-SHARED = ("-fPIC",)
+#: On the host, as objects of the TVM library: the routes of a package for the host alone then
+#: compile a kernel once. (In one for other machines, too, its text asks for the machine.)
+SHARED = ("-fPIC", "-fvisibility=hidden")
 
 #: Weights of a quantised model's package may be so much larger than the model's file.
 GROWTH = 1.1

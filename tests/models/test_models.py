@@ -14,6 +14,12 @@ import pytest
 import routes
 
 EXPECTED = Path(__file__).with_name("expected.txt")
+#: Machines that share a package; the host's is apart, see `routes.SHARED`.
+EMULATED = ("arm64", "armv7")
+#: Routes by which the weights of a package are looked at, once for each package.
+WEIGHED = ("host", EMULATED[0])
+#: Routes of a package one after the other.
+ORDER = sorted(routes.ROUTES, key=lambda route: route in EMULATED)
 
 
 def expected_models() -> list[str]:
@@ -29,24 +35,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(
             ("model", "route"),
             [
-                # Together: a model's routes share its compilation.
+                # Together: a model's routes share its compilations.
                 pytest.param(m, r, id=f"{m.name}-{r}")
                 for m in heavy_first
-                for r in routes.ROUTES
+                for r in ORDER
             ],
         )
 
 
-#: The latest model's packages; its folder goes when the next model takes the place.
-_latest: dict[str, tuple[routes.Compiled, tempfile.TemporaryDirectory]] = {}
+#: The latest package; its folder goes when the next one takes the place.
+_latest: dict[tuple[str, bool], tuple[routes.Compiled, tempfile.TemporaryDirectory]] = {}
 
 
-def _compiled(model: corpus.Model) -> routes.Compiled:
-    if model.name not in _latest:
+def _compiled(model: corpus.Model, route: str) -> routes.Compiled:
+    key = model.name, route in EMULATED
+    if key not in _latest:
         _latest.clear()
         folder = tempfile.TemporaryDirectory(prefix=f"megcc_{model.name}_")
-        _latest[model.name] = routes.Compiled(model, Path(folder.name)), folder
-    return _latest[model.name][0]
+        archs = EMULATED if route in EMULATED else ("host",)
+        _latest[key] = routes.Compiled(model, Path(folder.name), archs), folder
+    return _latest[key][0]
 
 
 @pytest.mark.slow
@@ -57,9 +65,9 @@ def test_model(model, route, record_property):
         pytest.skip(f"{route} needs {', '.join(missing)}")
     listed = model.name in expected_models()
     try:
-        compiled = _compiled(model)
+        compiled = _compiled(model, route)
         wrong = [str(d) for d in compiled.check(route) if not d.ok]
-        wrong += compiled.heavy() if route == "host" else []
+        wrong += compiled.heavy() if route in WEIGHED else []
         problem = "; ".join(wrong)
     except Exception as error:
         if listed:
