@@ -30,10 +30,10 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   return (uint32_t)rows > t.bytes / code[BYTES] ? MEGCC_ERR_CORRUPT : MEGCC_OK;
 }
 
-// Moves bytes down, words at a time where both places allow it: memmove of small C libraries goes
-// byte by byte.
+// Moves bytes down. The memmove of C libraries for microcontrollers goes byte by byte: there words
+// at a time, where both places allow it.
 static void move_down(uint8_t *to, const uint8_t *from, size_t bytes) {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
   if (((uintptr_t)to | (uintptr_t)from) % 4 == 0) {
     uint32_t *t = (uint32_t *)__builtin_assume_aligned(to, 4);
     const uint32_t *f = (const uint32_t *)__builtin_assume_aligned(from, 4);
