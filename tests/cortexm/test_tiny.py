@@ -37,6 +37,9 @@ on_every_board = pytest.mark.parametrize(
 #: Counts depend on layers and sizes. On a CPU without floats a few sums and a few channels of each
 #: network take a longer way, so there they depend on weights, too.
 REAL = 0.01
+#: In ic, sums of two tensors in fixed point: scales decide how many are next to a half and are
+#: computed one by one. The file's scales leave two bits fewer below the point.
+SUMS = 0.025
 
 Run = Callable[[Path, str, np.ndarray], Answer]
 
@@ -104,7 +107,7 @@ def test_the_benchmarks_own_file_takes_as_many_instructions(
     ours, real = (
         run(path, cpu, given).counts.totals["instructions"] for path in (made(network), model)
     )
-    assert abs(ours / real - 1) < REAL, (ours, real)
+    assert abs(ours / real - 1) < (SUMS if network == "ic" else REAL), (ours, real)
 
 
 @pytest.mark.parametrize("network", ["kws", "ad"])
