@@ -140,7 +140,8 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   rows[ABOVE] = from < 0 ? -from : 0;
   rows[BELOW] = to > (int32_t)code[ROWS] ? to - (int32_t)code[ROWS] : 0;
   rows[IN] = to - from - rows[ABOVE] - rows[BELOW];
-  megcc_find_operands(c, code, code + OPERANDS);
+  for (k = code[MEGCC_C_OPERANDS]; k-- > 0;)
+    c->operand[k] = megcc_tensor_data(c, code[OPERANDS + k]);
   for (k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
     const megcc_path_t base = megcc_path_of(band + 2);
     const int32_t row = is_whole ? 0 : band[0] >> 16 ? from + rows[ABOVE] : lo;
@@ -150,7 +151,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   }
   if (is_whole) {
     const int32_t work = (int32_t)code[MEGCC_C_WORK];
-    return megcc_call_range(c, code, lo * work, rows[OUT] * work, attr);
+    return megcc_call(c, code, lo * work, rows[OUT] * work, attr, NULL);
   }
   for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;)
     copy[k] = attr[k];
@@ -160,7 +161,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   {
     const uint32_t tiles = ((uint32_t)rows[OUT] + code[TILE] - 1) / code[TILE];
     const uint32_t blocks = (tiles * code[MEGCC_C_WORK] + code[BLOCK] - 1) / code[BLOCK];
-    return megcc_call_range(c, code, 0, (int32_t)(blocks * code[COLUMNS]), copy);
+    return megcc_call(c, code, 0, (int32_t)(blocks * code[COLUMNS]), copy, NULL);
   }
 }
 

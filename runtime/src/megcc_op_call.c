@@ -70,23 +70,19 @@ static int split(const megcc_context_t *c, const uint32_t *code, struct task *ta
   return 1;
 }
 
-void megcc_find_operands(const megcc_context_t *context, const uint32_t *code,
-                         const uint32_t *operands) {
-  uint32_t i;
-  for (i = code[MEGCC_C_OPERANDS]; i-- > 0;) {
-    context->operand[i] = megcc_tensor_data(context, operands[i]);
-  }
-}
-
-megcc_status_t megcc_call_range(megcc_context_t *context, const uint32_t *code, int32_t begin,
-                                int32_t work, const int32_t *attr) {
+megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t begin,
+                          int32_t work, const int32_t *attr, const uint32_t *operands) {
   struct task task;
+  uint32_t i;
   task.kernel = context->model->kernels->fn[code[MEGCC_C_KERNEL]];
   task.operand = context->operand;
   task.attr = attr;
   task.workspace = NULL;
   task.stride = 0;
   task.first = begin;
+  for (i = operands == NULL ? 0 : code[MEGCC_C_OPERANDS]; i-- > 0;) {
+    context->operand[i] = megcc_tensor_data(context, operands[i]);
+  }
   if (code[MEGCC_C_WORKSPACE] != MEGCC_NONE) {
     task.workspace = megcc_tensor_data(context, code[MEGCC_C_WORKSPACE]);
   }
@@ -100,19 +96,13 @@ megcc_status_t megcc_call_range(megcc_context_t *context, const uint32_t *code, 
   return MEGCC_OK;
 }
 
-megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
-                          const int32_t *attr, const uint32_t *operands) {
-  megcc_find_operands(context, code, operands);
-  return megcc_call_range(context, code, 0, work, attr);
-}
-
 static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   return megcc_check_call(m, code, words, MEGCC_C_FIRST);
 }
 
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   const uint32_t *operands = code + MEGCC_C_FIRST;
-  return megcc_call(context, code, (int32_t)code[MEGCC_C_WORK],
+  return megcc_call(context, code, 0, (int32_t)code[MEGCC_C_WORK],
                     (const int32_t *)(operands + code[MEGCC_C_OPERANDS]), operands);
 }
 

@@ -18,7 +18,8 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
 static megcc_status_t run(megcc_context_t *context, const uint32_t *code) {
   const int32_t *value = context->shaped->value;
   if (!megcc_call_has_memory(context, code, code + OPERANDS)) return MEGCC_ERR_DATA;
-  return megcc_call(context, code, value[code[MEGCC_C_WORK]], value + code[ATTR], code + OPERANDS);
+  return megcc_call(context, code, 0, value[code[MEGCC_C_WORK]], value + code[ATTR],
+                    code + OPERANDS);
 }
 
 const megcc_op_t megcc_op_call_sized = {check, run};

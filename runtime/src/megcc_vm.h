@@ -396,15 +396,10 @@ megcc_status_t megcc_ready(const megcc_context_t *context);
 megcc_status_t megcc_begin_run(megcc_context_t *context);
 megcc_status_t megcc_end_run(megcc_context_t *context);
 
-// Runs the kernel of a call over `work`, with these attributes.
-megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t work,
-                          const int32_t *attr, const uint32_t *operands);
-
-// The two parts of it: pointers to the operands, and the kernel over the work from `begin` on.
-void megcc_find_operands(const megcc_context_t *context, const uint32_t *code,
-                         const uint32_t *operands);
-megcc_status_t megcc_call_range(megcc_context_t *context, const uint32_t *code, int32_t begin,
-                                int32_t work, const int32_t *attr);
+// Runs the kernel of a call over `work` units from `begin` on, with these attributes. Without
+// `operands` the context's pointers are those to use.
+megcc_status_t megcc_call(megcc_context_t *context, const uint32_t *code, int32_t begin,
+                          int32_t work, const int32_t *attr, const uint32_t *operands);
 
 // Checks the words that CALL and CALL_SIZED share, and the operands from word `first` on.
 megcc_status_t megcc_check_call(const megcc_model_t *model, const uint32_t *code, uint32_t words,

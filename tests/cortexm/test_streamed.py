@@ -14,6 +14,7 @@ from tvm_megcc import driver
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.host.firmware import Answer
 from tvm_megcc.host.footprint import footprint
+from tvm_megcc.host.package import load as package_of
 from tvm_megcc.memory_options import MemoryOptions
 
 pytestmark = [
@@ -63,6 +64,6 @@ def test_answers_are_equal_and_the_arena_is_small(network: str, tmp_path: Path) 
 def test_the_example_of_a_streamed_package_runs(tmp_path: Path) -> None:
     """With a painted stack, and the arena as a static buffer."""
     out, arena = package("vww", tmp_path, "auto")
-    found = footprint(out, CPU)
+    found = footprint(package_of(out), CPU)
     assert found.arena == arena <= 20_000
     assert found.stack < 2_048
