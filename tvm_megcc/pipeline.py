@@ -395,7 +395,7 @@ class _Compiler:
         missing: list[memory.DoesNotFit] = []
         # Layer by layer; in as few bands as fit; with the least arena.
         ways: list[tuple[Stream, int]] = [("off", 0), ("auto", self._room()), ("auto", 0)]
-        for way, goal in ways:
+        for way, goal in dict.fromkeys(ways):  # without a limit the last two are one
             try:
                 return self._placed(lowered, way, suffix, goal)
             except memory.DoesNotFit as error:

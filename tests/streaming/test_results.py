@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,19 +39,14 @@ def outputs(
     return facts["arena_bytes"], [array.tobytes() for array in result.outputs.values()]
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("arch", machines("host", "portable"))
-def test_random_images(seed: int, arch: str, tmp_path: Path) -> None:
-    model = network(seed)
-    _, whole = outputs(model, tmp_path, arch, "off")
-    for stream in (1 + seed % 3, "auto"):
-        assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
-
-
+@pytest.mark.parametrize("made", [network, chains])
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("arch", machines("host", "portable"))
-def test_generated_kernels(seed: int, arch: str, tmp_path: Path) -> None:
-    model = chains(seed)
+def test_random_images(
+    made: Callable[[int], onnx.ModelProto], seed: int, arch: str, tmp_path: Path
+) -> None:
+    """Of convolutions and their like, and of generated kernels."""
+    model = made(seed)
     _, whole = outputs(model, tmp_path, arch, "off")
     for stream in (1 + seed % 3, "auto"):
         assert outputs(model, tmp_path, arch, stream)[1] == whole, stream

@@ -137,7 +137,7 @@ class KernelFile:
 
     def attrs(self, facts: Facts) -> tuple[Size, ...]:
         """The ``attr`` array: facts in the order of the op header; floats by their bits."""
-        return tuple(_bits(facts[name]) for name in self.contract.attributes)
+        return tuple(bits_of(facts[name]) for name in self.contract.attributes)
 
     def signature(self, facts: Facts) -> tuple[str, tuple[str, ...]]:
         """Symbol and attributes of a program's call."""
@@ -198,7 +198,8 @@ def _identifier(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()[:8]
 
 
-def _bits(value: Fact) -> Size:
+def bits_of(value: Fact) -> Size:
+    """A fact as an attribute of a call: a float by its bits, a size as it is."""
     if isinstance(value, Dim):
         return value
     if isinstance(value, float):

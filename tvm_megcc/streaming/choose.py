@@ -71,6 +71,8 @@ def streamed(
         for bands in (((how,),) if isinstance(how, int) else (BANDS, BANDS[:1]))
     ]
     found = [search.run(search.fed(program) if is_fed else program) for search in searches]
+    if len(found) == 1:
+        return found[0]
     return min(found, key=lambda trial: max(goal, *pressure(forwarded(trial)), 0))
 
 

@@ -19,7 +19,7 @@ from tvm_megcc.core.program import Call, Kernel, Patch, Program, Tensor, Window
 from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
-from tvm_megcc.kernels.kernel_file import KernelFile
+from tvm_megcc.kernels.kernel_file import KernelFile, bits_of
 
 #: Work of kernels that do blocks of pixels or rows at a time.
 _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
@@ -313,7 +313,7 @@ def _resized(seen: _Seen) -> RowRule | None:
     names = codes("resize2d")
     near = seen.kernel.path.stem == "resize2d_nearest"
     scale = a["scale_h"]
-    if up == 1 or scale not in (0, _bits(up)) or a["coord"] == names["ALIGN_CORNERS"]:
+    if up == 1 or scale not in (0, bits_of(float(up))) or a["coord"] == names["ALIGN_CORNERS"]:
         return None
     # Not every rounding takes the pixel that covers the place: one more on each side is enough.
     window = Window(1, up, 3, 1, a["h"])
@@ -383,12 +383,6 @@ def _keeps(seen: _Seen, axis: int) -> bool:
     if seen.op == "pad":
         return not any(a[f"{side}{k}"] for side in "az" for k in range(axis))
     return all((a[f"b{k}"], a[f"s{k}"], a[f"o{k}"]) == (0, 1, a[f"d{k}"]) for k in range(axis))
-
-
-def _bits(value: float) -> int:
-    import struct
-
-    return cast(int, struct.unpack("<i", struct.pack("<f", value))[0])
 
 
 _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
