@@ -390,11 +390,12 @@ class _Compiler:
         stream = self.shared.options.memory.stream
         if stream is None and self.shared.options.io == "stream":
             stream = "auto"
-        if stream is not None or lowered.symbols:
+        if stream not in (None, "auto") or lowered.symbols:
             return self._placed(lowered, "off" if stream is None else stream, suffix)
         missing: list[memory.DoesNotFit] = []
-        # Layer by layer; in as few bands as fit; with the least arena.
-        ways: list[tuple[Stream, int]] = [("off", 0), ("auto", self._room()), ("auto", 0)]
+        # Layer by layer, or as asked for; in as few bands as fit; with the least arena.
+        ways: list[tuple[Stream, int | None]]
+        ways = [(stream or "off", None), ("auto", self._room()), ("auto", 0)]
         for way, goal in dict.fromkeys(ways):  # without a limit the last two are one
             try:
                 return self._placed(lowered, way, suffix, goal)
@@ -408,7 +409,9 @@ class _Compiler:
         known = [size for size in (limit, None if board is None else board.ram) if size is not None]
         return min(known, default=0)
 
-    def _placed(self, lowered: Program, stream: Stream, suffix: str, goal: int = 0) -> Program:
+    def _placed(
+        self, lowered: Program, stream: Stream, suffix: str, goal: int | None = None
+    ) -> Program:
         options = self.shared.options
         memory_options = options.memory
         is_fed = options.io == "stream"

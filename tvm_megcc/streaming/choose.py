@@ -1,16 +1,21 @@
 """Where groups begin and end, and how many rows a band has.
 
 Runs of calls around the peak of live bytes are tried as groups, then runs around the peak that is
-left, until none lowers it.
+left, until none lowers it. Then groups get larger bands, or are whole again, where that does not
+raise the peak: bands take instructions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
+from math import inf
 
+from tvm_megcc.core.machine import ROWS
 from tvm_megcc.core.program import Call, Port, Program, Step, operands_of
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.streaming.band_costs import extra_cost, whole_cost
 from tvm_megcc.streaming.line_buffers import Fed, Group, group_of, looped, with_line_buffer
 from tvm_megcc.streaming.row_rules import Rules
 
@@ -20,8 +25,14 @@ Stream = str | int
 #: Rows of a band that are tried, of the group's last result.
 BANDS = (1, 2, 4, 8)
 
+#: Rows of a band that are tried as well for groups that are not at the peak.
+LARGER_BANDS = (16, 32)
+
 #: Groups that are tried with all forwarding, of those whose largest step is least without.
 TRIALS = 12
+
+#: The part of a program's instructions that bands may take more, and where RAM is scarce.
+MOST_EXTRA, MOST_EXTRA_FOR_RAM = 0.03, 0.08
 
 #: Bytes that are live during each step of a program.
 Pressure = Callable[[Program], list[int]]
@@ -35,7 +46,7 @@ def streamed(
     program: Program,
     forwarded: Forward,
     pressure: Pressure,
-    goal: int = 0,
+    goal: int | None = None,
     is_fed: bool = False,
 ) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
@@ -49,9 +60,9 @@ def streamed(
         The program as it will be planned.
     pressure : callable
         Bytes that are live during each step.
-    goal : int
-        Bytes that are low enough: the search ends there, and larger bands, which take fewer
-        instructions, are preferred among those that are as low.
+    goal : int, optional
+        Bytes that are low enough: as few more instructions as possible for them, however many.
+        Without it, ``auto`` takes the least arena for a few more instructions.
     is_fed : bool
         Whether an input's image comes in by rows, so that no memory holds it whole.
 
@@ -64,16 +75,19 @@ def streamed(
         _check_fed(program)
     elif how == "off" or program.symbols:
         return program
-    rules = Rules()
+    budget = inf
+    if goal is None and how == "auto":
+        scarce = ROWS[program.arch.partition("+")[0]].ram_is_scarce
+        budget = (MOST_EXTRA_FOR_RAM if scarce else MOST_EXTRA) * whole_cost(program)
+    aim = _Aim(forwarded, pressure, goal or 0, budget)
     # A group that is best for one peak may be in the way of those for the next ones.
-    searches = [
-        _Search(bands, forwarded, pressure, goal, rules)
-        for bands in (((how,),) if isinstance(how, int) else (BANDS, BANDS[:1]))
-    ]
-    found = [search.run(search.fed(program) if is_fed else program) for search in searches]
-    if len(found) == 1:
-        return found[0]
-    return min(found, key=lambda trial: max(goal, *pressure(forwarded(trial)), 0))
+    ways = [(how,)] if isinstance(how, int) else [BANDS, BANDS[:1]]
+    if is_fed:
+        searches = [_fed_search(program, bands, aim) for bands in ways]
+    else:
+        runs = _Runs(program, pressure, ways[0][0])
+        searches = [_Search(runs, bands, aim) for bands in ways]
+    return min((search.run() for search in searches), key=aim.measure).program
 
 
 def _check_fed(program: Program) -> None:
@@ -92,130 +106,233 @@ def _refused(program: Program, port: Port, fact: str) -> UnsupportedError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Calls ``[first, last)`` of the program in bands of so many rows."""
+
+    first: int
+    last: int
+    band: int
+    fed: Fed | None = None
+
+    def meets(self, first: int, last: int) -> bool:
+        return self.first < last and first < self.last
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A program with groups: what is live at its peak, and its instructions for bands."""
+
+    choices: tuple[_Choice, ...]
+    program: Program
+    planned: Program
+    live: list[int]
+    extra: float
+
+    @property
+    def peak(self) -> int:
+        return max(self.live, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """How a program will be planned, and what is wanted of it."""
+
+    forwarded: Forward
+    pressure: Pressure
+    goal: int
+    budget: float  # instructions
+
+    def trial(self, choices: Iterable[_Choice], program: Program) -> _Trial:
+        planned = self.forwarded(program)
+        live, extra = self.pressure(planned), extra_cost(program)
+        return _Trial(tuple(choices), program, planned, live, extra)
+
+    def measure(self, trial: _Trial) -> tuple[int, float]:
+        """What is wanted least of, the peak first."""
+        return max(trial.peak, self.goal), trial.extra
+
+
+class _Runs:
+    """Runs of a program's calls as groups, each tried once."""
+
+    def __init__(self, program: Program, pressure: Pressure, band: int) -> None:
+        self.program, self.pressure, self.band = program, pressure, band
+        self.rules = Rules()
+        self._known: dict[tuple[int, int], tuple[int, Group] | None] = {}
+
+    def group(self, first: int, last: int, fed: Fed | None = None) -> Group | None:
+        return group_of(self.program, first, last, self.rules, fed)
+
+    def can(self, step: int) -> bool:
+        """Whether a step can be done by bands."""
+        call = self.program.calls[step]
+        return isinstance(call, Call) and self.group(step, step + 1) is not None
+
+    def promising(self, runs: Iterable[tuple[int, int]], fed: Fed | None = None) -> list[Group]:
+        """Runs that are groups, those whose largest step is least first."""
+        found = [self._rated(first, last, fed) for first, last in runs]
+        rated = [(rate[0], k, rate[1]) for k, rate in enumerate(found) if rate is not None]
+        return [group for _, _, group in nsmallest(TRIALS, rated)]
+
+    def _rated(self, first: int, last: int, fed: Fed | None) -> tuple[int, Group] | None:
+        """A group, and the most bytes that are live in its smallest bands and beside them."""
+        key = first, last
+        if key not in self._known:
+            group = self.group(first, last, fed)
+            trial = None if group is None else looped(group, self.band)
+            if group is None or trial is None:
+                self._known[key] = None
+            else:
+                added = len(trial.calls) - len(self.program.calls)
+                live = self.pressure(trial)[max(first - 1, 0) : last + added + 1]
+                self._known[key] = max(live), group
+        return self._known[key]
+
+
 class _Search:
     """Groups of one program, tried one after the other."""
 
-    def __init__(
-        self,
-        bands: Sequence[int],
-        forwarded: Forward,
-        pressure: Pressure,
-        goal: int,
-        rules: Rules,
-    ) -> None:
-        self.bands, self.goal, self.rules = bands, goal, rules
-        self.forwarded, self.pressure = forwarded, pressure
+    def __init__(self, runs: _Runs, bands: Sequence[int], aim: _Aim) -> None:
+        self.runs, self.whole, self.bands, self.aim = runs, runs.program, bands, aim
+        self.start: tuple[_Choice, ...] = ()
+        self.budget = aim.budget
+        self._tried: dict[tuple[_Choice, ...], _Trial | None] = {}
 
-    def run(self, program: Program) -> Program:
-        """The program with groups until none lowers the peak."""
-        while (better := self.better(program)) is not None:
-            program = better
-        return program
+    def run(self) -> _Trial:
+        """The groups after which none lowers the peak."""
+        found = self._trial(self.start)
+        assert found is not None, "what the search begins with was tried"
+        while True:
+            better = self._better(found) or self._cheaper(found)
+            if better is None:
+                return found
+            found = better
 
-    def fed(self, program: Program) -> Program:
-        """The program with a group that begins where an input is read, whose rows come in."""
-        refusals = []
-        for port in program.inputs:
-            try:
-                return self._fed(program, port)
-            except UnsupportedError as error:
-                refusals.append(error)
-        if not refusals:
-            raise UnsupportedError(
-                f"model '{program.name}' has no input whose rows could come in; leave out"
-                " --io stream"
-            )
-        raise refusals[0]
+    def _trial(self, choices: Iterable[_Choice]) -> _Trial | None:
+        """The program with these groups; None where one of them is none."""
+        key = tuple(sorted(choices, key=lambda choice: choice.first))
+        if key not in self._tried:
+            program: Program | None = self.whole
+            for choice in reversed(key):  # the steps before it keep their numbers
+                assert program is not None
+                group = group_of(program, choice.first, choice.last, self.runs.rules, choice.fed)
+                program = None if group is None else looped(group, choice.band)
+                if program is None:
+                    break
+            self._tried[key] = None if program is None else self.aim.trial(key, program)
+        return self._tried[key]
 
-    def _fed(self, program: Program, port: Port) -> Program:
-        tensor = program.tensors[port.tensor]
-        if len(tensor.shape) == 4 and tensor.shape[0] != 1:
-            raise _refused(
-                program,
-                port,
-                f"it is {tensor.shape[0]} images; compile for one (--input-shapes)",
-            )
-        split, fed = with_line_buffer(program, port)
-        readers = [
-            number
-            for number, step in enumerate(split.calls)
-            if any(_lies_in(split, t, fed.storage) for t in operands_of(step))
-        ]
-        if not readers or any(p.tensor == port.tensor for p in program.outputs):
-            raise _refused(program, port, "no call reads it; leave out --io stream")
-        runs = [(readers[0], last) for last in range(readers[-1] + 1, len(split.calls) + 1)]
-        found = self._least(self._promising(split, runs, fed))
-        if found is None:
-            raise _refused(program, port, self._obstacle(split, readers))
-        return found
+    def _better(self, now: _Trial) -> _Trial | None:
+        """One more group, of all that lower the peak that which does so most.
 
-    def _obstacle(self, program: Program, readers: Sequence[int]) -> str:
-        """Why the readers of an image are no group, and what to do about it."""
-        steps = range(readers[0], readers[-1] + 1)
-        at = next((n for n in steps if not self._can(program, n)), None)
-        if at is None or at in readers:
-            reader = program.calls[readers[0] if at is None else at]
-            return (
-                f"{_node(reader)} reads it otherwise than row by row; give the model an image whose"
-                " channels are last, or leave out --io stream"
-            )
-        return (
-            f"{_node(program.calls[readers[-1]])} reads it after {_node(program.calls[at])}, which"
-            " is not done row by row; leave out --io stream"
-        )
-
-    def _least(self, groups: Iterable[Group]) -> Program | None:
-        """The program with one of these groups, of the least peak."""
-        trials = (looped(group, band) for group in groups for band in self.bands)
-        found = [trial for trial in trials if trial is not None]
-        return min(found, key=lambda t: max(self.pressure(self.forwarded(t))), default=None)
-
-    def better(self, program: Program) -> Program | None:
-        """The program with one more group, of all that lower the peak that which does so most."""
-        planned = self.forwarded(program)
-        live = self.pressure(planned)
-        worst = max(live, default=0)
-        if worst <= self.goal:
+        It takes the place of those that it meets.
+        """
+        if now.peak <= self.aim.goal or not now.live:
             return None
-        found, least = None, (worst, 0)
-        peak = _same_call(planned, live.index(worst), program) if live else None
-        runs = [] if peak is None else self._runs(program, peak)
-        for group in self._promising(program, runs):
+        peak = _same_call(now.planned, now.live.index(now.peak), self.whole)
+        if peak is None:
+            return None
+        found: _Trial | None = None
+        for group in self.runs.promising(self._around(peak, now.choices)):
+            kept = [c for c in now.choices if not c.meets(group.first, group.last)]
             for band in self.bands:
-                trial = looped(group, band)
-                if trial is not None:
-                    reached = max(self.pressure(self.forwarded(trial)))
-                    measure = max(reached, self.goal), -band
-                    if measure < least:
-                        found, least = trial, measure
+                trial = self._trial([*kept, _Choice(group.first, group.last, band)])
+                if trial is not None and trial.peak < now.peak and trial.extra <= self.budget:
+                    found = min(found or trial, trial, key=self.aim.measure)
         return found
 
-    def _promising(
-        self, program: Program, runs: Iterable[tuple[int, int]], fed: Fed | None = None
-    ) -> list[Group]:
-        """Runs that are groups, those whose largest step is least first."""
-        found: list[tuple[int, int, Group]] = []
-        for first, last in runs:
-            group = group_of(program, first, last, self.rules, fed)
-            trial = None if group is None else looped(group, self.bands[0])
-            if group is not None and trial is not None:
-                found.append((max(self.pressure(trial)), len(found), group))
-        return [group for _, _, group in nsmallest(TRIALS, found)]
+    def _cheaper(self, now: _Trial) -> _Trial | None:
+        """A group less, or one of larger bands, with no higher peak and fewer instructions."""
+        if len(self.bands) == 1 and self.bands != BANDS[:1]:
+            return None  # the user's rows
+        found = now
+        most = max(now.peak, self.aim.goal)
+        for choice in now.choices:
+            rest = [c for c in now.choices if c is not choice]
+            larger = [b for b in (*BANDS, *LARGER_BANDS) if b > choice.band]
+            others = [[*rest, _Choice(choice.first, choice.last, b, choice.fed)] for b in larger]
+            for choices in (*([] if choice.fed else [rest]), *others):
+                trial = self._trial(choices)
+                if trial is not None and trial.peak <= most and trial.extra < found.extra:
+                    found = trial
+        return None if found is now else found
 
-    def _runs(self, program: Program, peak: int) -> Iterator[tuple[int, int]]:
+    def _around(self, peak: int, choices: Iterable[_Choice]) -> Iterator[tuple[int, int]]:
         """Runs of at least two calls around a step that can be done by bands."""
+        if not self.runs.can(peak):
+            return
         first = last = peak
-        while first > 0 and self._can(program, first - 1):
+        while first > 0 and self.runs.can(first - 1):
             first -= 1
-        while last < len(program.calls) and self._can(program, last):
+        while last < len(self.whole.calls) and self.runs.can(last):
             last += 1
+        fed = [choice for choice in choices if choice.fed]
         for begin in range(first, peak + 1):
             for end in range(max(peak + 1, begin + 2), last + 1):
-                yield begin, end
+                if not any(choice.meets(begin, end) for choice in fed):
+                    yield begin, end
 
-    def _can(self, program: Program, step: int) -> bool:
-        call = program.calls[step]
-        return isinstance(call, Call) and group_of(program, step, step + 1, self.rules) is not None
+
+def _fed_search(program: Program, bands: Sequence[int], aim: _Aim) -> _Search:
+    """A search that begins with a group at the image whose rows come in."""
+    refusals = []
+    for port in program.inputs:
+        try:
+            return _fed_at(program, port, bands, aim)
+        except UnsupportedError as error:
+            refusals.append(error)
+    if not refusals:
+        raise UnsupportedError(
+            f"model '{program.name}' has no input whose rows could come in; leave out --io stream"
+        )
+    raise refusals[0]
+
+
+def _fed_at(program: Program, port: Port, bands: Sequence[int], aim: _Aim) -> _Search:
+    tensor = program.tensors[port.tensor]
+    if len(tensor.shape) == 4 and tensor.shape[0] != 1:
+        fact = f"it is {tensor.shape[0]} images; compile for one (--input-shapes)"
+        raise _refused(program, port, fact)
+    split, fed = with_line_buffer(program, port)
+    search = _Search(_Runs(split, aim.pressure, bands[0]), bands, aim)
+    readers = [
+        number
+        for number, step in enumerate(split.calls)
+        if any(_lies_in(split, t, fed.storage) for t in operands_of(step))
+    ]
+    if not readers or any(p.tensor == port.tensor for p in program.outputs):
+        raise _refused(program, port, "no call reads it; leave out --io stream")
+    runs = [(readers[0], last) for last in range(readers[-1] + 1, len(split.calls) + 1)]
+    groups = search.runs.promising(runs, fed)
+    starts = [
+        trial
+        for group in groups
+        for band in bands
+        if (trial := search._trial([_Choice(group.first, group.last, band, fed)])) is not None
+    ]
+    if not starts:
+        raise _refused(program, port, _obstacle(search, readers))
+    cheap = [trial for trial in starts if trial.extra <= aim.budget]
+    found = min(cheap or starts, key=aim.measure)
+    search.start, search.budget = found.choices, max(aim.budget, found.extra)
+    return search
+
+
+def _obstacle(search: _Search, readers: Sequence[int]) -> str:
+    """Why the readers of an image are no group, and what to do about it."""
+    calls, steps = search.whole.calls, range(readers[0], readers[-1] + 1)
+    at = next((n for n in steps if not search.runs.can(n)), None)
+    if at is None or at in readers:
+        reader = calls[readers[0] if at is None else at]
+        return (
+            f"{_node(reader)} reads it otherwise than row by row; give the model an image whose"
+            " channels are last, or leave out --io stream"
+        )
+    return (
+        f"{_node(calls[readers[-1]])} reads it after {_node(calls[at])}, which is not done row by"
+        " row; leave out --io stream"
+    )
 
 
 def _node(step: Step) -> str:

@@ -1,0 +1,100 @@
+"""The search for groups finds what trying all groups finds, and keeps to its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+import onnx
+import pytest
+from onnx.utils import Extractor
+
+from tvm_megcc import passes, zoo
+from tvm_megcc.core.program import Program
+from tvm_megcc.forward import forward
+from tvm_megcc.frontend import from_onnx
+from tvm_megcc.lower import lower
+from tvm_megcc.streaming import streamed
+from tvm_megcc.streaming.band_costs import extra_cost, whole_cost
+from tvm_megcc.streaming.choose import BANDS, MOST_EXTRA, Forward, Pressure
+from tvm_megcc.streaming.line_buffers import group_of, looped
+from tvm_megcc.streaming.row_rules import Rules
+
+from .images import chains, network
+
+pytestmark = [pytest.mark.slow]
+
+#: Most calls of a group that is tried.
+MOST = 6
+
+#: First layers of networks, and random images.
+MODELS = [
+    *(("zoo", name) for name in ("mobilenet_v1", "mobilenet_v2", "resnet18")),
+    *(("network", seed) for seed in (2, 7, 11, 12, 19)),
+    *(("chains", seed) for seed in (3, 12)),
+]
+
+
+def built(kind: str, which: str | int) -> onnx.ModelProto:
+    if isinstance(which, int):
+        return {"network": network, "chains": chains}[kind](which)
+    whole = onnx.shape_inference.infer_shapes(zoo.build(which))
+    convolutions = [node for node in whole.graph.node if node.op_type == "Conv"]
+    (given,) = (port.name for port in whole.graph.input)
+    return Extractor(whole).extract_model([given], [convolutions[MOST - 1].output[0]])
+
+
+def cuts(calls: int) -> Iterator[list[tuple[int, int, int]]]:
+    """All ways of having groups: the first call of each, the one behind it, rows of a band."""
+    if calls == 0:
+        yield []
+        return
+    for rest in cuts(calls - 1):
+        yield rest
+    for size in range(2, min(MOST, calls) + 1):
+        for rest in cuts(calls - size):
+            for band in BANDS:
+                yield [*rest, (calls - size, calls, band)]
+
+
+def all_tried(
+    program: Program, forwarded: Forward, pressure: Pressure
+) -> Iterator[tuple[int, float]]:
+    """Bytes at the peak, and instructions of the bands, of every way that there is."""
+    rules = Rules()
+    for way in cuts(len(program.calls)):
+        trial: Program | None = program
+        for first, last, band in reversed(way):
+            assert trial is not None
+            group = group_of(trial, first, last, rules)
+            trial = None if group is None else looped(group, band)
+            if trial is None:
+                break
+        if trial is not None:
+            yield max(pressure(forwarded(trial))), extra_cost(trial)
+
+
+@pytest.mark.parametrize("kind, which", MODELS, ids=lambda value: str(value))
+def test_no_way_is_better(kind: str, which: str | int) -> None:
+    """Of groups of up to six calls, no choice within the budget has a lower peak."""
+    imported = from_onnx(built(kind, which))
+    mod = imported.mod
+    for transform in passes.stages("arm64").values():
+        mod = transform(mod)
+    ports = [[port.name for port in side] for side in (imported.inputs, imported.outputs)]
+    lowered = lower(mod, "arm64", "model", *ports)
+    seen = []
+
+    def change(program: Program, forwarded: Forward, pressure: Pressure) -> Program:
+        tried = list(all_tried(program, forwarded, pressure))
+        assert len(tried) > 1
+        for goal, budget in ((None, MOST_EXTRA * whole_cost(program)), (0, inf)):
+            found = streamed("auto", program, forwarded, pressure, goal)
+            peak, extra = max(pressure(forwarded(found))), extra_cost(found)
+            seen.append((peak, min(p for p, e in tried if e <= budget), extra <= budget))
+        return program
+
+    forward(lowered, "caller", 1, change)
+    assert len(seen) == 2
+    for found, least, is_cheap in seen:
+        assert found <= least and is_cheap
