@@ -26,6 +26,9 @@ from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
 #: Types of integers that ports can have -> our names of them.
 IO_DTYPES = {"int8": "i8", "uint8": "u8"}
 
+#: Positions of a language model's logits that are wanted.
+LOGITS = ("all", "last")
+
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
@@ -54,6 +57,9 @@ class CompileOptions:
     io_dtype : {"int8", "uint8"}, optional
         Inputs that the model quantises first and outputs that it dequantises last become these
         integers; by default they are of the model's types.
+    logits : {"all", "last"}
+        With ``last``, a language model's output ``logits`` has the last position of the input only,
+        and what leads to it is computed for that alone.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
     preference : Preference
@@ -83,6 +89,7 @@ class CompileOptions:
     name: str | None = None
     io: str = "caller"
     io_dtype: str | None = None
+    logits: str = "all"
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     preference: Preference = field(default_factory=Preference)
     dynamic: DynamicOptions = field(default_factory=DynamicOptions)
@@ -110,6 +117,10 @@ class CompileOptions:
         if self.io_dtype not in (None, *IO_DTYPES):
             known = ", ".join(IO_DTYPES)
             raise InputError(f"io_dtype {self.io_dtype!r} is not known; choose from {known}")
+        if self.logits not in LOGITS:
+            raise InputError(
+                f"logits {self.logits!r} is not known; choose from {', '.join(LOGITS)}"
+            )
         if self.name is not None:
             from tvm_megcc.codegen_c import emit
 

@@ -29,6 +29,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " integers; the package's header has their scales and zero points",
     )
     parser.add_argument(
+        "--logits",
+        choices=("all", "last"),
+        default="all",
+        help="positions of a language model's output 'logits': of the last one alone, the products"
+        " behind the last attention are for one row of a prompt (default: %(default)s)",
+    )
+    parser.add_argument(
         "--weights",
         choices=("incbin", "c", "bin"),
         default="incbin",

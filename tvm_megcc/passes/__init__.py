@@ -37,6 +37,7 @@ from tvm_megcc.passes.hold_casts import HoldCasts
 from tvm_megcc.passes.implicit_broadcast import ImplicitBroadcast
 from tvm_megcc.passes.integer_form import IntegerForm
 from tvm_megcc.passes.integer_ports import IntegerPorts
+from tvm_megcc.passes.last_position import LastPosition
 from tvm_megcc.passes.materialise import MaterialiseKernels
 from tvm_megcc.passes.narrow_moves import NarrowMoves
 from tvm_megcc.passes.plain_convolutions import PlainConvolutions
@@ -54,7 +55,8 @@ __all__ = [
     "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast",
     "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
     "Generate", "HalfPrecision", "HoldCasts",
-    "ImplicitBroadcast", "IntegerForm", "IntegerPorts", "LegaliseRest", "MaterialiseKernels",
+    "ImplicitBroadcast", "IntegerForm", "IntegerPorts", "LastPosition", "LegaliseRest",
+    "MaterialiseKernels",
     "NarrowBf16Weights",
     "NameSizes", "NarrowMoves", "PlainConvolutions", "PointwiseProducts", "QuantisedMoves",
     "ReadSizes", "ReshapesBelow", "RoundBf16Weights", "SettleStretched", "SizesFirst",
