@@ -1,0 +1,300 @@
+// The products of megcc_matmul_wq_int8.h on Arm64, by sdot, or by smmla where MEGCC_WQ8_KR is 8.
+//
+// Numbers of 4 bits are multiplied as the upper four bits of a byte, 16 times as much: it takes one
+// instruction for 16 of them, and the conversion of the sum to float divides by 16.
+//
+//   sdot     a vector is four columns by four k; a row's four k are a lane
+//   smmla    a vector is two columns by eight k; a vector of rows is two of them by eight k, and a
+//            row alone is both
+#ifndef MEGCC_WQ_INT8_DOT_H
+#define MEGCC_WQ_INT8_DOT_H
+
+#define MEGCC_WQ8_UNIT (MEGCC_WQ8_KR == 8 ? 8 : 16)
+#define MEGCC_WQ8_FLIP 0
+#define MEGCC_WQ8_TILE 4
+#define MEGCC_WQ8_SHIFT (BITS == 4 ? 4 : 0)
+
+#include "gemm/megcc_wq_int8_rows.h"
+
+typedef struct {
+  int32x4_t v0, v1, v2, v3;
+} megcc_wq8_sums;
+
+MEGCC_INLINE int8x16_t megcc_wq8_low(int8x16_t w) { return vshlq_n_s8(w, 4); }
+MEGCC_INLINE int8x16_t megcc_wq8_high(int8x16_t w) { return vandq_s8(w, vdupq_n_s8(-16)); }
+
+#define MEGCC_WQ8_TIMES(v, z) vmulq_n_s32(vmovl_s16(z), v)
+// What the sums of a block begin with: zero points by `sum`, the sum of the row's numbers.
+MEGCC_INLINE megcc_wq8_sums megcc_wq8_start(const int8_t *zero, int32_t sum) {
+  megcc_wq8_sums s;
+#if ZERO
+  const int8x16_t z = CHANNELS ? vld1q_s8(zero) : vdupq_n_s8(*zero);
+  const int16x8_t low = vshll_n_s8(vget_low_s8(z), MEGCC_WQ8_SHIFT);
+  const int16x8_t high = vshll_n_s8(vget_high_s8(z), MEGCC_WQ8_SHIFT);
+  s.v0 = MEGCC_WQ8_TIMES(-sum, vget_low_s16(low));
+  s.v1 = MEGCC_WQ8_TIMES(-sum, vget_high_s16(low));
+  s.v2 = MEGCC_WQ8_TIMES(-sum, vget_low_s16(high));
+  s.v3 = MEGCC_WQ8_TIMES(-sum, vget_high_s16(high));
+#else
+  (void)zero, (void)sum;
+  s.v0 = s.v1 = s.v2 = s.v3 = vdupq_n_s32(0);
+#endif
+  return s;
+}
+
+MEGCC_INLINE float32x4_t megcc_wq8_float(int32x4_t s) {
+  return BITS == 4 ? vcvtq_n_f32_s32(s, 4) : vcvtq_f32_s32(s);
+}
+MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
+  const megcc_w16 w = {megcc_wq8_float(s.v0), megcc_wq8_float(s.v1), megcc_wq8_float(s.v2),
+                       megcc_wq8_float(s.v3)};
+  return w;
+}
+
+#if MEGCC_WQ8_KR == 8
+// A vector for the lower and one for the upper k of a step, and for each half of the columns.
+#define MEGCC_WQ8_PAIR(s, x, w) s = vmmlaq_s32(s, x, w)
+#if BITS == 4
+#define MEGCC_WQ8_HALF(a, b, c, d, w)             \
+  {                                               \
+    const int8x16x4_t p = vld1q_s8_x4(w);         \
+    MEGCC_WQ8_PAIR(a, x0, megcc_wq8_low(p.val[0]));  \
+    MEGCC_WQ8_PAIR(b, x0, megcc_wq8_low(p.val[1]));  \
+    MEGCC_WQ8_PAIR(c, x0, megcc_wq8_low(p.val[2]));  \
+    MEGCC_WQ8_PAIR(d, x0, megcc_wq8_low(p.val[3]));  \
+    MEGCC_WQ8_PAIR(a, x1, megcc_wq8_high(p.val[0])); \
+    MEGCC_WQ8_PAIR(b, x1, megcc_wq8_high(p.val[1])); \
+    MEGCC_WQ8_PAIR(c, x1, megcc_wq8_high(p.val[2])); \
+    MEGCC_WQ8_PAIR(d, x1, megcc_wq8_high(p.val[3])); \
+  }
+#else
+#define MEGCC_WQ8_HALF(a, b, c, d, w)                                  \
+  {                                                                    \
+    const int8x16x4_t p = vld1q_s8_x4(w), q = vld1q_s8_x4((w) + 64);   \
+    MEGCC_WQ8_PAIR(a, x0, p.val[0]);                                   \
+    MEGCC_WQ8_PAIR(b, x0, p.val[1]);                                   \
+    MEGCC_WQ8_PAIR(c, x0, p.val[2]);                                   \
+    MEGCC_WQ8_PAIR(d, x0, p.val[3]);                                   \
+    MEGCC_WQ8_PAIR(a, x1, q.val[0]);                                   \
+    MEGCC_WQ8_PAIR(b, x1, q.val[1]);                                   \
+    MEGCC_WQ8_PAIR(c, x1, q.val[2]);                                   \
+    MEGCC_WQ8_PAIR(d, x1, q.val[3]);                                   \
+  }
+#endif
+MEGCC_INLINE int32x4_t megcc_wq8_four(int32x4_t a, int32x4_t b) {
+  return vreinterpretq_s32_s64(vzip1q_s64(vreinterpretq_s64_s32(a), vreinterpretq_s64_s32(b)));
+}
+// The sums, and a row by so many steps of 16 columns.
+MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, const int8_t *x,
+                                          int32_t steps) {
+  int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
+  MEGCC_ASSUME(steps > 0);
+  do {
+    const int8x16_t x0 = vreinterpretq_s8_s64(vld1q_dup_s64((const int64_t *)(const void *)x));
+    const int8x16_t x1 =
+        vreinterpretq_s8_s64(vld1q_dup_s64((const int64_t *)(const void *)(x + 8)));
+    MEGCC_WQ8_HALF(s0, s1, s2, s3, w)
+    MEGCC_WQ8_HALF(s4, s5, s6, s7, w + 16 * BITS)
+    x += 16;
+    w += 32 * BITS;
+  } while (--steps);
+  s.v0 = vaddq_s32(s.v0, megcc_wq8_four(s0, s1));
+  s.v1 = vaddq_s32(s.v1, megcc_wq8_four(s2, s3));
+  s.v2 = vaddq_s32(s.v2, megcc_wq8_four(s4, s5));
+  s.v3 = vaddq_s32(s.v3, megcc_wq8_four(s6, s7));
+  return s;
+}
+#else
+#define MEGCC_WQ8_FOUR(s, w, lane) s = vdotq_laneq_s32(s, w, x, lane)
+#if BITS == 4
+#define MEGCC_WQ8_HALF(a, b, w)                     \
+  {                                                 \
+    const int8x16x4_t p = vld1q_s8_x4(w);           \
+    MEGCC_WQ8_FOUR(a, megcc_wq8_low(p.val[0]), 0);  \
+    MEGCC_WQ8_FOUR(b, megcc_wq8_low(p.val[1]), 0);  \
+    MEGCC_WQ8_FOUR(a, megcc_wq8_low(p.val[2]), 1);  \
+    MEGCC_WQ8_FOUR(b, megcc_wq8_low(p.val[3]), 1);  \
+    MEGCC_WQ8_FOUR(a, megcc_wq8_high(p.val[0]), 2); \
+    MEGCC_WQ8_FOUR(b, megcc_wq8_high(p.val[1]), 2); \
+    MEGCC_WQ8_FOUR(a, megcc_wq8_high(p.val[2]), 3); \
+    MEGCC_WQ8_FOUR(b, megcc_wq8_high(p.val[3]), 3); \
+  }
+#else
+#define MEGCC_WQ8_HALF(a, b, w)                                      \
+  {                                                                  \
+    const int8x16x4_t p = vld1q_s8_x4(w), q = vld1q_s8_x4((w) + 64); \
+    MEGCC_WQ8_FOUR(a, p.val[0], 0);                                  \
+    MEGCC_WQ8_FOUR(b, p.val[1], 0);                                  \
+    MEGCC_WQ8_FOUR(a, p.val[2], 1);                                  \
+    MEGCC_WQ8_FOUR(b, p.val[3], 1);                                  \
+    MEGCC_WQ8_FOUR(a, q.val[0], 2);                                  \
+    MEGCC_WQ8_FOUR(b, q.val[1], 2);                                  \
+    MEGCC_WQ8_FOUR(a, q.val[2], 3);                                  \
+    MEGCC_WQ8_FOUR(b, q.val[3], 3);                                  \
+  }
+#endif
+// The sums, and a row by so many steps of 16 columns.
+MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, const int8_t *x8,
+                                          int32_t steps) {
+  MEGCC_ASSUME(steps > 0);
+  do {
+    const int8x16_t x = vld1q_s8(x8);
+    MEGCC_WQ8_HALF(s.v0, s.v1, w)
+    MEGCC_WQ8_HALF(s.v2, s.v3, w + 16 * BITS)
+    x8 += 16;
+    w += 32 * BITS;
+  } while (--steps);
+  return s;
+}
+#endif
+
+MEGCC_INLINE int32x4_t megcc_wq8_whole(const megcc_elem_t *a, megcc_vf inverse) {
+  return vcvtnq_s32_f32(vmulq_f32(megcc_vf_load(a), inverse));
+}
+MEGCC_INLINE int16x8_t megcc_wq8_narrow(int32x4_t a, int32x4_t b) {
+  return vuzp1q_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b));
+}
+MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_vf inverse) {
+  const int16x8_t low =
+      megcc_wq8_narrow(megcc_wq8_whole(a, inverse), megcc_wq8_whole(a + 4, inverse));
+  const int16x8_t high =
+      megcc_wq8_narrow(megcc_wq8_whole(a + 8, inverse), megcc_wq8_whole(a + 12, inverse));
+  vst1q_s8(to, vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high)));
+  return vaddvq_s16(vaddq_s16(low, high));
+}
+// Up to 16 elements by `inverse` as 16 bytes, and their sum.
+MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t n,
+                                     megcc_vf inverse) {
+  if (n < MEGCC_WQ8_STEP) {
+    megcc_elem_t some[MEGCC_WQ8_STEP] = {0};
+    for (int32_t i = 0; i < n; ++i) some[i] = a[i];
+    return megcc_wq8_sixteen(to, some, inverse);
+  }
+  return megcc_wq8_sixteen(to, a, inverse);
+}
+
+// Weights of a step of eight columns as bytes, in the order in which a tile reads them.
+MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
+  const int8x16x4_t p = vld1q_s8_x4(w);
+#if BITS == 4
+  const int8x16x4_t low = {{megcc_wq8_low(p.val[0]), megcc_wq8_low(p.val[1]),
+                            megcc_wq8_low(p.val[2]), megcc_wq8_low(p.val[3])}};
+  const int8x16x4_t high = {{megcc_wq8_high(p.val[0]), megcc_wq8_high(p.val[1]),
+                             megcc_wq8_high(p.val[2]), megcc_wq8_high(p.val[3])}};
+  vst1q_s8_x4(to, low);
+  vst1q_s8_x4(to + 64, high);
+#else
+  vst1q_s8_x4(to, p);
+  vst1q_s8_x4(to + 64, vld1q_s8_x4(w + 64));
+#endif
+}
+
+#define MEGCC_WQ8_NONE(s) int32x4_t s = vdupq_n_s32(0);
+#define MEGCC_WQ8_ZERO(s) float32x4_t s = vdupq_n_f32(0.0f);
+// A sum of a block in float, by the scales of rows and of columns.
+#define MEGCC_WQ8_SCALED(t, s, rows, columns) \
+  t = vfmaq_f32(t, vmulq_f32(megcc_wq8_float(s), rows), columns);
+#define MEGCC_WQ8_SCALED_LANE(t, s, r, columns) \
+  t = vfmaq_f32(t, vmulq_laneq_f32(megcc_wq8_float(s), row, r), columns);
+
+#if MEGCC_WQ8_KR == 8
+#define MEGCC_WQ8_ALL(M)                                       \
+  M(0, 0) M(0, 1) M(0, 2) M(0, 3) M(1, 0) M(1, 1) M(1, 2) M(1, 3)
+#define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
+#define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
+#define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_s32(sum##r, z.val[c]);
+#define MEGCC_WQ8_MULTIPLY(r, c)                  \
+  s##r##c = vmmlaq_s32(s##r##c, x.val[r], w.val[c]); \
+  s##r##c = vmmlaq_s32(s##r##c, x.val[2 + r], v.val[c]);
+#define MEGCC_WQ8_ADD(r, c) MEGCC_WQ8_SCALED(t##r##c, s##r##c, row##r, scale.val[c])
+#define MEGCC_WQ8_PUT(r, c)                                                                   \
+  {                                                                                           \
+    const float64x2_t a = vreinterpretq_f64_f32(t##r##c), b = vreinterpretq_f64_f32(u##r##c); \
+    vst1q_f32(out + 32 * (r) + 2 * (c), vreinterpretq_f32_f64(vzip1q_f64(a, b)));             \
+    vst1q_f32(out + 32 * (r) + 16 + 2 * (c), vreinterpretq_f32_f64(vzip2q_f64(a, b)));        \
+  }
+#define u00 t01
+#define u02 t03
+#define u10 t11
+#define u12 t13
+
+// Four rows by eight columns.
+MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
+                                     int32_t steps, float *out) {
+  const float *scales = rows->scale;
+  const int32_t *sums = rows->sum;
+  const int8_t *at = rows->x;
+  MEGCC_WQ8_ALL(MEGCC_WQ8_TOTAL)
+  for (; steps > 0; steps -= length) {
+    int32_t left = steps < length ? steps : length;
+    const float32x4x4_t scale = vld1q_f32_x4((const float *)(const void *)p);
+    const float32x4_t row = vld1q_f32(scales);
+    const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
+#if ZERO
+    const int32x4x4_t z = vld1q_s32_x4((const int32_t *)(const void *)(p + 64));
+    const int32x4_t sum = vld1q_s32(sums);
+    const int32x4_t sum0 = vzip1q_s32(sum, sum), sum1 = vzip2q_s32(sum, sum);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
+#endif
+    p += 64 + 64 * ZERO;
+    do {
+      const int8x16x4_t x = vld1q_s8_x4(at), w = vld1q_s8_x4(p), v = vld1q_s8_x4(p + 64);
+      MEGCC_WQ8_ALL(MEGCC_WQ8_MULTIPLY)
+      at += 64;
+      p += 128;
+    } while (--left);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_ADD)
+    scales += 4;
+    sums += 4;
+  }
+  MEGCC_WQ8_PUT(0, 0) MEGCC_WQ8_PUT(0, 2) MEGCC_WQ8_PUT(1, 0) MEGCC_WQ8_PUT(1, 2)
+}
+#else
+#define MEGCC_WQ8_ALL(M)                                       \
+  M(0, 0) M(0, 1) M(1, 0) M(1, 1) M(2, 0) M(2, 1) M(3, 0) M(3, 1)
+#define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
+#define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
+#define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_laneq_s32(z##c, sum, r);
+#define MEGCC_WQ8_MULTIPLY(r, c)                                    \
+  s##r##c = vdotq_laneq_s32(s##r##c, w.val[c], x.val[r], 0);     \
+  s##r##c = vdotq_laneq_s32(s##r##c, w.val[2 + c], x.val[r], 1); \
+  s##r##c = vdotq_laneq_s32(s##r##c, v.val[c], x.val[r], 2);     \
+  s##r##c = vdotq_laneq_s32(s##r##c, v.val[2 + c], x.val[r], 3);
+#define MEGCC_WQ8_ADD(r, c) MEGCC_WQ8_SCALED_LANE(t##r##c, s##r##c, r, scale##c)
+#define MEGCC_WQ8_PUT(r, c) vst1q_f32(out + 16 * (r) + 4 * (c), t##r##c);
+
+// Four rows by eight columns.
+MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
+                                     int32_t steps, float *out) {
+  const float *scales = rows->scale;
+  const int32_t *sums = rows->sum;
+  const int8_t *at = rows->x;
+  MEGCC_WQ8_ALL(MEGCC_WQ8_TOTAL)
+  for (; steps > 0; steps -= length) {
+    int32_t left = steps < length ? steps : length;
+    const float *of_columns = (const float *)(const void *)p;
+    const float32x4_t scale0 = vld1q_f32(of_columns), scale1 = vld1q_f32(of_columns + 4);
+    const float32x4_t row = vld1q_f32(scales);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
+#if ZERO
+    const int32_t *zeros = (const int32_t *)(const void *)(p + 32);
+    const int32x4_t z0 = vld1q_s32(zeros), z1 = vld1q_s32(zeros + 4), sum = vld1q_s32(sums);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
+#endif
+    p += 32 + 32 * ZERO;
+    do {
+      const int8x16x4_t x = vld1q_s8_x4(at), w = vld1q_s8_x4(p), v = vld1q_s8_x4(p + 64);
+      MEGCC_WQ8_ALL(MEGCC_WQ8_MULTIPLY)
+      at += 64;
+      p += 128;
+    } while (--left);
+    MEGCC_WQ8_ALL(MEGCC_WQ8_ADD)
+    scales += 4;
+    sums += 4;
+  }
+  MEGCC_WQ8_ALL(MEGCC_WQ8_PUT)
+}
+#endif
+
+#endif  // MEGCC_WQ_INT8_DOT_H
