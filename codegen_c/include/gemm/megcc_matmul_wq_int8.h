@@ -56,6 +56,7 @@ MEGCC_INLINE float megcc_wq8_largest(const megcc_elem_t *a, int32_t n) {
 // finite is NaN.
 MEGCC_INLINE void megcc_wq8_row(const megcc_wq8_t *g, const megcc_elem_t *a, char *p, int32_t r,
                                 int32_t count) {
+  const megcc_elem_t zeros[MEGCC_WQ8_STEP] = {0};
   const int32_t unit = count == 1 ? MEGCC_WQ8_STEP : MEGCC_WQ8_UNIT;
   const ptrdiff_t numbers = (ptrdiff_t)g->blocks * count * 4;
   float *scale = (float *)(void *)p + r;
@@ -69,13 +70,21 @@ MEGCC_INLINE void megcc_wq8_row(const megcc_wq8_t *g, const megcc_elem_t *a, cha
         megcc_vf_dup(finite && most >= MEGCC_WQ8_LEAST ? 127.0f / most : 0.0f);
     int32_t sum = 0;
     for (int32_t i = 0; i < length; i += MEGCC_WQ8_STEP, x += MEGCC_WQ8_STEP * count) {
-      int8_t step[MEGCC_WQ8_STEP] = {0};
       const int32_t some = length - i < MEGCC_WQ8_STEP ? length - i : MEGCC_WQ8_STEP;
-      if (finite) sum += megcc_wq8_round(step, a + i, some, inverse);
-      for (int32_t j = 0; j < MEGCC_WQ8_STEP; ++j) x[j / unit * unit * count + j % unit] = step[j];
+      const megcc_elem_t *from = finite ? a + i : zeros;
+      if (unit == MEGCC_WQ8_STEP) {
+        sum += megcc_wq8_round(x, from, some, inverse);
+      } else {
+        int8_t step[MEGCC_WQ8_STEP];
+        sum += megcc_wq8_round(step, from, some, inverse);
+        for (int32_t j = 0; j < MEGCC_WQ8_UNIT; ++j) {
+          x[j] = step[j];
+          x[MEGCC_WQ8_UNIT * count + j] = step[MEGCC_WQ8_STEP - MEGCC_WQ8_UNIT + j];
+        }
+      }
     }
     *scale = finite ? most / 127.0f : (most - most) / 127.0f;
-    *sums = sum;
+    if (MEGCC_WQ8_OFFSET) *sums = sum;
     a += length;
   }
 }
@@ -120,16 +129,14 @@ MEGCC_INLINE void megcc_wq8_store(const megcc_wq8_t *g, megcc_w16 sums, int32_t 
 // A row by 16 columns, whose weights are as they are packed.
 MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
                                          megcc_wq8_rows_t row) {
-  const int32_t length = megcc_wq8_steps(g->block);
+  const int32_t length = STEPS ? STEPS : megcc_wq8_steps(g->block);
   megcc_w16 total = megcc_w16_dup(0.0f);
   for (int32_t left = g->steps; left > 0; left -= length) {
-    const int32_t steps = left < length ? left : length;
+    const int32_t steps = STEPS || length <= left ? length : left;
     const megcc_wq8_sums start = megcc_wq8_start(at.zero, *row.sum);
-    const megcc_wq8_sums sums = megcc_wq8_dot(start, at.weights, row.x, steps);
+    const megcc_wq8_sums sums = megcc_wq8_dot(start, &at.weights, &row.x, steps);
     total = megcc_w16_fma(total, megcc_vf_dup(*row.scale),
                           megcc_w16_mul(megcc_wq8_floats(sums), megcc_wq_scale(&at)));
-    at.weights += (ptrdiff_t)steps * (32 * BITS);
-    row.x += steps * MEGCC_WQ8_STEP;
     ++row.scale;
     ++row.sum;
     megcc_wq_next(&at);
@@ -138,8 +145,8 @@ MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
 }
 
 #if MEGCC_WQ8_TILE
-// How often a tile has each pair of scales side by side, for pairs of rows by pairs of columns.
-#define MEGCC_WQ8_COPIES (MEGCC_WQ8_KR == 8 ? 2 : 1)
+// How often a tile has each pair of scales side by side.
+#define MEGCC_WQ8_COPIES (MEGCC_WQ8_MM ? 2 : 1)
 #define MEGCC_WQ8_SCALES (32 * MEGCC_WQ8_COPIES)  // bytes of eight of them
 
 // Eight numbers of a type, each pair of columns so often.

@@ -4,6 +4,7 @@
 #define MEGCC_WQ_INT8_C_H
 
 #define MEGCC_WQ8_KR 1
+#define MEGCC_WQ8_MM 0
 #define MEGCC_WQ8_FLIP 0
 #define MEGCC_WQ8_SHIFT 0
 #define MEGCC_WQ8_UNIT 16
@@ -21,8 +22,9 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_start(const int8_t *zero, int32_t sum) {
   return s;
 }
 
-MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, const int8_t *x,
-                                          int32_t steps) {
+MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weights,
+                                          const int8_t **row, int32_t steps) {
+  const int8_t *w = *weights, *x = *row;
   for (; steps > 0; --steps, x += MEGCC_WQ8_STEP) {
     for (int32_t half = 0; half < MEGCC_WQ_COLS; half += 8) {
       int32_t *v = s.v + half;
@@ -37,6 +39,8 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, con
       }
     }
   }
+  *weights = w;
+  *row = x;
   return s;
 }
 

@@ -1,15 +1,13 @@
-// The products of megcc_matmul_wq_int8.h on Arm64, by sdot, or by smmla where MEGCC_WQ8_KR is 8.
+// The products of megcc_matmul_wq_int8.h on Arm64. MEGCC_WQ8_KR 4: one row by sdot, a vector is four
+// columns by four k, and four k of the row are a lane; 8: by smmla, a vector is two columns by eight
+// k, and the row is both rows. MEGCC_WQ8_MM 1: tiles by smmla, else by sdot.
 //
 // Numbers of 4 bits are multiplied as the upper four bits of a byte, 16 times as much: it takes one
 // instruction for 16 of them, and the conversion of the sum to float divides by 16.
-//
-//   sdot     a vector is four columns by four k; a row's four k are a lane
-//   smmla    a vector is two columns by eight k; a vector of rows is two of them by eight k, and a
-//            row alone is both
 #ifndef MEGCC_WQ_INT8_DOT_H
 #define MEGCC_WQ_INT8_DOT_H
 
-#define MEGCC_WQ8_UNIT (MEGCC_WQ8_KR == 8 ? 8 : 16)
+#define MEGCC_WQ8_UNIT (MEGCC_WQ8_MM ? 8 : 16)
 #define MEGCC_WQ8_FLIP 0
 #define MEGCC_WQ8_TILE 4
 #define MEGCC_WQ8_SHIFT (BITS == 4 ? 4 : 0)
@@ -51,102 +49,107 @@ MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
   return w;
 }
 
+// A row by a step of 16 columns, as assembly: compilers move sums from register to register, and
+// pointers by instructions of their own.
+//
+//   v16-v23  weights; the upper four bits of bytes replace them
+//   v24-v25  the row: 16 k, or twice eight k, each in both halves
+//   v26-v29  the lower four bits
+// clang-format off
+#define MEGCC_WQ8_W "ld1 {v16.16b-v19.16b}, [%[w]], #64\n" "ld1 {v20.16b-v23.16b}, [%[w]], #64\n"
+#define MEGCC_WQ8_BITS(low, from) \
+  "shl " low ".16b, " from ".16b, #4\n" "and " from ".16b, " from ".16b, %[upper].16b\n"
+#define MEGCC_WQ8_CLOBBERS \
+  "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29"
 #if MEGCC_WQ8_KR == 8
-// A vector for the lower and one for the upper k of a step, and for each half of the columns.
-#define MEGCC_WQ8_PAIR(s, x, w) s = vmmlaq_s32(s, x, w)
+#define MEGCC_WQ8_X "ld1r {v24.2d}, [%[x]], #8\n" "ld1r {v25.2d}, [%[x]], #8\n"
+#define MEGCC_WQ8_MLA(s, x, w) "smmla %[" s "].4s, " x ".16b, " w ".16b\n"
+#define MEGCC_WQ8_FOUR(x, s0, w0, s1, w1, s2, w2, s3, w3) \
+  MEGCC_WQ8_MLA(s0, x, w0) MEGCC_WQ8_MLA(s1, x, w1) MEGCC_WQ8_MLA(s2, x, w2) \
+  MEGCC_WQ8_MLA(s3, x, w3)
 #if BITS == 4
-#define MEGCC_WQ8_HALF(a, b, c, d, w)             \
-  {                                               \
-    const int8x16x4_t p = vld1q_s8_x4(w);         \
-    MEGCC_WQ8_PAIR(a, x0, megcc_wq8_low(p.val[0]));  \
-    MEGCC_WQ8_PAIR(b, x0, megcc_wq8_low(p.val[1]));  \
-    MEGCC_WQ8_PAIR(c, x0, megcc_wq8_low(p.val[2]));  \
-    MEGCC_WQ8_PAIR(d, x0, megcc_wq8_low(p.val[3]));  \
-    MEGCC_WQ8_PAIR(a, x1, megcc_wq8_high(p.val[0])); \
-    MEGCC_WQ8_PAIR(b, x1, megcc_wq8_high(p.val[1])); \
-    MEGCC_WQ8_PAIR(c, x1, megcc_wq8_high(p.val[2])); \
-    MEGCC_WQ8_PAIR(d, x1, megcc_wq8_high(p.val[3])); \
-  }
+#define MEGCC_WQ8_HALF(s0, s1, s2, s3, w0, w1, w2, w3) \
+  MEGCC_WQ8_BITS("v26", w0) MEGCC_WQ8_BITS("v27", w1) \
+  MEGCC_WQ8_BITS("v28", w2) MEGCC_WQ8_BITS("v29", w3) \
+  MEGCC_WQ8_FOUR("v24", s0, "v26", s1, "v27", s2, "v28", s3, "v29") \
+  MEGCC_WQ8_FOUR("v25", s0, w0, s1, w1, s2, w2, s3, w3)
+#define MEGCC_WQ8_STEP_TEXT MEGCC_WQ8_X MEGCC_WQ8_W \
+  MEGCC_WQ8_HALF("s0", "s1", "s2", "s3", "v16", "v17", "v18", "v19") \
+  MEGCC_WQ8_HALF("s4", "s5", "s6", "s7", "v20", "v21", "v22", "v23")
 #else
-#define MEGCC_WQ8_HALF(a, b, c, d, w)                                  \
-  {                                                                    \
-    const int8x16x4_t p = vld1q_s8_x4(w), q = vld1q_s8_x4((w) + 64);   \
-    MEGCC_WQ8_PAIR(a, x0, p.val[0]);                                   \
-    MEGCC_WQ8_PAIR(b, x0, p.val[1]);                                   \
-    MEGCC_WQ8_PAIR(c, x0, p.val[2]);                                   \
-    MEGCC_WQ8_PAIR(d, x0, p.val[3]);                                   \
-    MEGCC_WQ8_PAIR(a, x1, q.val[0]);                                   \
-    MEGCC_WQ8_PAIR(b, x1, q.val[1]);                                   \
-    MEGCC_WQ8_PAIR(c, x1, q.val[2]);                                   \
-    MEGCC_WQ8_PAIR(d, x1, q.val[3]);                                   \
-  }
+#define MEGCC_WQ8_HALF(s0, s1, s2, s3) MEGCC_WQ8_W \
+  MEGCC_WQ8_FOUR("v24", s0, "v16", s1, "v17", s2, "v18", s3, "v19") \
+  MEGCC_WQ8_FOUR("v25", s0, "v20", s1, "v21", s2, "v22", s3, "v23")
+#define MEGCC_WQ8_STEP_TEXT MEGCC_WQ8_X \
+  MEGCC_WQ8_HALF("s0", "s1", "s2", "s3") MEGCC_WQ8_HALF("s4", "s5", "s6", "s7")
 #endif
-MEGCC_INLINE int32x4_t megcc_wq8_four(int32x4_t a, int32x4_t b) {
+#define MEGCC_WQ8_SUMS [s0] "+w"(s0), [s1] "+w"(s1), [s2] "+w"(s2), [s3] "+w"(s3), \
+  [s4] "+w"(s4), [s5] "+w"(s5), [s6] "+w"(s6), [s7] "+w"(s7)
+#else
+#define MEGCC_WQ8_X "ldr q24, [%[x]], #16\n"
+#define MEGCC_WQ8_MLA(s, w, lane) "sdot %[" s "].4s, " w ".16b, v24.4b[" lane "]\n"
+#define MEGCC_WQ8_FOUR(lane, w0, w1, w2, w3) \
+  MEGCC_WQ8_MLA("s0", w0, lane) MEGCC_WQ8_MLA("s1", w1, lane) \
+  MEGCC_WQ8_MLA("s2", w2, lane) MEGCC_WQ8_MLA("s3", w3, lane)
+#if BITS == 4
+#define MEGCC_WQ8_GROUPS(low, high, w0, w1, w2, w3) \
+  MEGCC_WQ8_BITS("v26", w0) MEGCC_WQ8_BITS("v27", w1) \
+  MEGCC_WQ8_BITS("v28", w2) MEGCC_WQ8_BITS("v29", w3) \
+  MEGCC_WQ8_FOUR(low, "v26", "v27", "v28", "v29") MEGCC_WQ8_FOUR(high, w0, w1, w2, w3)
+#define MEGCC_WQ8_STEP_TEXT MEGCC_WQ8_X MEGCC_WQ8_W \
+  MEGCC_WQ8_GROUPS("0", "2", "v16", "v17", "v20", "v21") \
+  MEGCC_WQ8_GROUPS("1", "3", "v18", "v19", "v22", "v23")
+#else
+#define MEGCC_WQ8_HALF(s0, s1) MEGCC_WQ8_W \
+  MEGCC_WQ8_MLA(s0, "v16", "0") MEGCC_WQ8_MLA(s1, "v17", "0") \
+  MEGCC_WQ8_MLA(s0, "v18", "1") MEGCC_WQ8_MLA(s1, "v19", "1") \
+  MEGCC_WQ8_MLA(s0, "v20", "2") MEGCC_WQ8_MLA(s1, "v21", "2") \
+  MEGCC_WQ8_MLA(s0, "v22", "3") MEGCC_WQ8_MLA(s1, "v23", "3")
+#define MEGCC_WQ8_STEP_TEXT \
+  MEGCC_WQ8_X MEGCC_WQ8_HALF("s0", "s1") MEGCC_WQ8_HALF("s2", "s3")
+#endif
+#define MEGCC_WQ8_SUMS [s0] "+w"(s0), [s1] "+w"(s1), [s2] "+w"(s2), [s3] "+w"(s3)
+#endif
+// clang-format on
+#define MEGCC_WQ8_ASM(text)                                         \
+  __asm__(text                                                      \
+          : MEGCC_WQ8_SUMS, [w] "+r"(w), [x] "+r"(x)                \
+          : [upper] "w"(vdupq_n_u8(0xf0))                           \
+          : "memory", MEGCC_WQ8_CLOBBERS)
+
+#if MEGCC_WQ8_KR == 8
+MEGCC_INLINE int32x4_t megcc_wq8_row_of(int32x4_t a, int32x4_t b) {
   return vreinterpretq_s32_s64(vzip1q_s64(vreinterpretq_s64_s32(a), vreinterpretq_s64_s32(b)));
 }
-// The sums, and a row by so many steps of 16 columns.
-MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, const int8_t *x,
-                                          int32_t steps) {
+#endif
+// The sums, and a row by so many steps of 16 columns; both pointers move behind them.
+MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weights,
+                                          const int8_t **row, int32_t steps) {
+  const int8_t *w = *weights, *x = *row;
+#if MEGCC_WQ8_KR == 8
   int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
-  MEGCC_ASSUME(steps > 0);
-  do {
-    const int8x16_t x0 = vreinterpretq_s8_s64(vld1q_dup_s64((const int64_t *)(const void *)x));
-    const int8x16_t x1 =
-        vreinterpretq_s8_s64(vld1q_dup_s64((const int64_t *)(const void *)(x + 8)));
-    MEGCC_WQ8_HALF(s0, s1, s2, s3, w)
-    MEGCC_WQ8_HALF(s4, s5, s6, s7, w + 16 * BITS)
-    x += 16;
-    w += 32 * BITS;
-  } while (--steps);
-  s.v0 = vaddq_s32(s.v0, megcc_wq8_four(s0, s1));
-  s.v1 = vaddq_s32(s.v1, megcc_wq8_four(s2, s3));
-  s.v2 = vaddq_s32(s.v2, megcc_wq8_four(s4, s5));
-  s.v3 = vaddq_s32(s.v3, megcc_wq8_four(s6, s7));
+#else
+  int32x4_t s0 = s.v0, s1 = s.v1, s2 = s.v2, s3 = s.v3;
+#endif
+#if STEPS == 2
+  (void)steps;
+  MEGCC_WQ8_ASM(MEGCC_WQ8_STEP_TEXT MEGCC_WQ8_STEP_TEXT);
+#else
+  for (; steps > 1; steps -= 2) MEGCC_WQ8_ASM(MEGCC_WQ8_STEP_TEXT MEGCC_WQ8_STEP_TEXT);
+  if (steps) MEGCC_WQ8_ASM(MEGCC_WQ8_STEP_TEXT);
+#endif
+#if MEGCC_WQ8_KR == 8
+  s.v0 = vaddq_s32(s.v0, megcc_wq8_row_of(s0, s1));
+  s.v1 = vaddq_s32(s.v1, megcc_wq8_row_of(s2, s3));
+  s.v2 = vaddq_s32(s.v2, megcc_wq8_row_of(s4, s5));
+  s.v3 = vaddq_s32(s.v3, megcc_wq8_row_of(s6, s7));
+#else
+  s.v0 = s0, s.v1 = s1, s.v2 = s2, s.v3 = s3;
+#endif
+  *weights = w;
+  *row = x;
   return s;
 }
-#else
-#define MEGCC_WQ8_FOUR(s, w, lane) s = vdotq_laneq_s32(s, w, x, lane)
-#if BITS == 4
-#define MEGCC_WQ8_HALF(a, b, w)                     \
-  {                                                 \
-    const int8x16x4_t p = vld1q_s8_x4(w);           \
-    MEGCC_WQ8_FOUR(a, megcc_wq8_low(p.val[0]), 0);  \
-    MEGCC_WQ8_FOUR(b, megcc_wq8_low(p.val[1]), 0);  \
-    MEGCC_WQ8_FOUR(a, megcc_wq8_low(p.val[2]), 1);  \
-    MEGCC_WQ8_FOUR(b, megcc_wq8_low(p.val[3]), 1);  \
-    MEGCC_WQ8_FOUR(a, megcc_wq8_high(p.val[0]), 2); \
-    MEGCC_WQ8_FOUR(b, megcc_wq8_high(p.val[1]), 2); \
-    MEGCC_WQ8_FOUR(a, megcc_wq8_high(p.val[2]), 3); \
-    MEGCC_WQ8_FOUR(b, megcc_wq8_high(p.val[3]), 3); \
-  }
-#else
-#define MEGCC_WQ8_HALF(a, b, w)                                      \
-  {                                                                  \
-    const int8x16x4_t p = vld1q_s8_x4(w), q = vld1q_s8_x4((w) + 64); \
-    MEGCC_WQ8_FOUR(a, p.val[0], 0);                                  \
-    MEGCC_WQ8_FOUR(b, p.val[1], 0);                                  \
-    MEGCC_WQ8_FOUR(a, p.val[2], 1);                                  \
-    MEGCC_WQ8_FOUR(b, p.val[3], 1);                                  \
-    MEGCC_WQ8_FOUR(a, q.val[0], 2);                                  \
-    MEGCC_WQ8_FOUR(b, q.val[1], 2);                                  \
-    MEGCC_WQ8_FOUR(a, q.val[2], 3);                                  \
-    MEGCC_WQ8_FOUR(b, q.val[3], 3);                                  \
-  }
-#endif
-// The sums, and a row by so many steps of 16 columns.
-MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t *w, const int8_t *x8,
-                                          int32_t steps) {
-  MEGCC_ASSUME(steps > 0);
-  do {
-    const int8x16_t x = vld1q_s8(x8);
-    MEGCC_WQ8_HALF(s.v0, s.v1, w)
-    MEGCC_WQ8_HALF(s.v2, s.v3, w + 16 * BITS)
-    x8 += 16;
-    w += 32 * BITS;
-  } while (--steps);
-  return s;
-}
-#endif
 
 MEGCC_INLINE int32x4_t megcc_wq8_whole(const megcc_elem_t *a, megcc_vf inverse) {
   return vcvtnq_s32_f32(vmulq_f32(megcc_vf_load(a), inverse));
@@ -160,7 +163,7 @@ MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_
   const int16x8_t high =
       megcc_wq8_narrow(megcc_wq8_whole(a + 8, inverse), megcc_wq8_whole(a + 12, inverse));
   vst1q_s8(to, vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high)));
-  return vaddvq_s16(vaddq_s16(low, high));
+  return MEGCC_WQ8_OFFSET ? vaddvq_s16(vaddq_s16(low, high)) : 0;
 }
 // Up to 16 elements by `inverse` as 16 bytes, and their sum.
 MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t n,
@@ -173,19 +176,36 @@ MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t 
   return megcc_wq8_sixteen(to, a, inverse);
 }
 
+#if MEGCC_WQ8_MM && MEGCC_WQ8_KR == 4
+// Two groups of four columns as pairs of columns of eight k.
+#define MEGCC_WQ8_JOINED(zip, a, b) \
+  vreinterpretq_s8_s32(zip(vreinterpretq_s32_s8(a), vreinterpretq_s32_s8(b)))
+#define MEGCC_WQ8_PUT_BYTES(to, a, b, c, d)                                           \
+  {                                                                                   \
+    const int8x16x4_t v = {                                                           \
+        {MEGCC_WQ8_JOINED(vzip1q_s32, a, c), MEGCC_WQ8_JOINED(vzip2q_s32, a, c),      \
+         MEGCC_WQ8_JOINED(vzip1q_s32, b, d), MEGCC_WQ8_JOINED(vzip2q_s32, b, d)}};    \
+    vst1q_s8_x4(to, v);                                                               \
+  }
+#else
+#define MEGCC_WQ8_PUT_BYTES(to, a, b, c, d) \
+  {                                         \
+    const int8x16x4_t v = {{a, b, c, d}};   \
+    vst1q_s8_x4(to, v);                     \
+  }
+#endif
 // Weights of a step of eight columns as bytes, in the order in which a tile reads them.
 MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
   const int8x16x4_t p = vld1q_s8_x4(w);
 #if BITS == 4
-  const int8x16x4_t low = {{megcc_wq8_low(p.val[0]), megcc_wq8_low(p.val[1]),
-                            megcc_wq8_low(p.val[2]), megcc_wq8_low(p.val[3])}};
-  const int8x16x4_t high = {{megcc_wq8_high(p.val[0]), megcc_wq8_high(p.val[1]),
-                             megcc_wq8_high(p.val[2]), megcc_wq8_high(p.val[3])}};
-  vst1q_s8_x4(to, low);
-  vst1q_s8_x4(to + 64, high);
+  MEGCC_WQ8_PUT_BYTES(to, megcc_wq8_low(p.val[0]), megcc_wq8_low(p.val[1]),
+                      megcc_wq8_low(p.val[2]), megcc_wq8_low(p.val[3]))
+  MEGCC_WQ8_PUT_BYTES(to + 64, megcc_wq8_high(p.val[0]), megcc_wq8_high(p.val[1]),
+                      megcc_wq8_high(p.val[2]), megcc_wq8_high(p.val[3]))
 #else
-  vst1q_s8_x4(to, p);
-  vst1q_s8_x4(to + 64, vld1q_s8_x4(w + 64));
+  const int8x16x4_t q = vld1q_s8_x4(w + 64);
+  MEGCC_WQ8_PUT_BYTES(to, p.val[0], p.val[1], p.val[2], p.val[3])
+  MEGCC_WQ8_PUT_BYTES(to + 64, q.val[0], q.val[1], q.val[2], q.val[3])
 #endif
 }
 
@@ -197,7 +217,7 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #define MEGCC_WQ8_SCALED_LANE(t, s, r, columns) \
   t = vfmaq_f32(t, vmulq_laneq_f32(megcc_wq8_float(s), row, r), columns);
 
-#if MEGCC_WQ8_KR == 8
+#if MEGCC_WQ8_MM
 #define MEGCC_WQ8_ALL(M)                                       \
   M(0, 0) M(0, 1) M(0, 2) M(0, 3) M(1, 0) M(1, 1) M(1, 2) M(1, 3)
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)

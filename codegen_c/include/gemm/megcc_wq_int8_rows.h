@@ -7,15 +7,17 @@
 //
 // A header of a machine defines
 //   MEGCC_WQ8_KR       k of a group
+//   MEGCC_WQ8_MM       1: tiles multiply pairs of rows by pairs of columns, whose scales stand twice
 //   MEGCC_WQ8_FLIP     1: numbers of 4 bits are 8 more, 0 .. 15
 //   MEGCC_WQ8_SHIFT    bits by which products are too large
 //   MEGCC_WQ8_UNIT     k of a row that stand side by side where several rows do
 //   MEGCC_WQ8_TILE     rows of a tile, which read weights as bytes from the workspace; 0: no tiles
 //   megcc_wq8_sums                       16 sums
 //   megcc_wq8_start(zero, sum)           those that a block begins with
-//   megcc_wq8_dot(sums, w, x, steps)     after steps of a row; the panel is at w, the row at x
+//   megcc_wq8_dot(sums, &w, &x, steps)   after steps of a row; the panel is at w, the row at x
 //   megcc_wq8_floats(sums)               as megcc_w16
-//   megcc_wq8_round(to, a, n, inverse)   n <= 16 elements by `inverse` as 16 bytes; their sum
+//   megcc_wq8_round(to, a, n, inverse)   n <= 16 elements by `inverse` as 16 bytes; their sum, where
+//                                        weights have an offset
 // and for tiles
 //   megcc_wq8_unpack(w, to)   half a step in bytes, 128 of them
 //   megcc_wq8_tile(p, rows, length, steps, out)   rows by eight columns; blocks have `length` steps
@@ -25,6 +27,11 @@
 #include "gemm/megcc_matmul_wq.h"
 
 #define MEGCC_WQ8_STEP 16
+
+// The steps of every block, where loops know them; 0: the block's, the last may have fewer.
+#ifndef STEPS
+#define STEPS 0
+#endif
 
 // Rows that are int8: of one, or of MEGCC_WQ8_TILE, scales and sums of each block side by side, and
 // then its numbers, unit by unit.

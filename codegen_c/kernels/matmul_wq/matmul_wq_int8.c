@@ -1,7 +1,7 @@
 // op: matmul_wq
 // when: int8 == 1
 // params: ACT=act RESIDUAL=residual BIAS=bias BITS=bits ZERO=zero CHANNELS=channel_scales
-//   SCALE16=(sizeof(S) == 2)
+//   SCALE16=(sizeof(S) == 2) STEPS=(2 if block == 32 and up(k, MEGCC_WQ8_STEP) % 32 == 0 else 0)
 // tune: MEGCC_WQ8_ROWS=24,48
 // pack: rhs=wq_dots(kr=MEGCC_WQ8_KR, flip=MEGCC_WQ8_FLIP) scale=wq_blocks(nr=MEGCC_WQ_COLS)
 //   zero=wq_blocks(nr=MEGCC_WQ_COLS)
@@ -9,21 +9,26 @@
 // let blocks = ceil(k, block)
 // let rows = min(MEGCC_WQ8_ROWS, up(m, 4))
 // let flips = max(zero, MEGCC_WQ8_FLIP)
-// let scales = (128 if MEGCC_WQ8_KR == 8 else 64) * (1 + flips)
+// let scales = 64 * (1 + MEGCC_WQ8_MM) * (1 + flips)
 // workspace: rows * (depth + 8 * blocks)
 //   + (16 * depth + blocks * scales if MEGCC_WQ8_TILE else 0)
 // inplace: residual
 // work: ceil(n, MEGCC_WQ_COLS)
 // cost: (m + 8) * MEGCC_WQ_COLS * k // 4
 // kernel: matmul_wq_int8_dot arch=arm64 isa=dotprod dtype=f32 rank=30 tolerance=2e-6
-//   without=SCALE16 MEGCC_WQ8_KR=4 include=gemm/megcc_wq_int8_dot.h
+//   without=SCALE16 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=0 include=gemm/megcc_wq_int8_dot.h
 // kernel: matmul_wq_int8_f16_dot arch=arm64 isa=dotprod dtype="lhs=f16 scale=f16,f32" rank=30
-//   tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=4
+//   tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=0
 //   include=gemm/megcc_wq_int8_dot.h
 // kernel: matmul_wq_int8_i8mm arch=arm64 isa=i8mm dtype=f32 rank=40 tolerance=2e-6
-//   without=SCALE16 MEGCC_WQ8_KR=8 include=gemm/megcc_wq_int8_dot.h
+//   without=SCALE16 MEGCC_WQ8_KR=8 MEGCC_WQ8_MM=1 include=gemm/megcc_wq_int8_dot.h
 // kernel: matmul_wq_int8_f16_i8mm arch=arm64 isa=i8mm dtype="lhs=f16 scale=f16,f32" rank=40
-//   tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=8 include=gemm/megcc_wq_int8_dot.h
+//   tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=8 MEGCC_WQ8_MM=1 include=gemm/megcc_wq_int8_dot.h
+// kernel: matmul_wq_int8_dot_i8mm arch=arm64 isa="dotprod i8mm" dtype=f32 rank=50 tolerance=2e-6
+//   without=SCALE16 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=1 include=gemm/megcc_wq_int8_dot.h
+// kernel: matmul_wq_int8_f16_dot_i8mm arch=arm64 isa="dotprod i8mm" dtype="lhs=f16 scale=f16,f32"
+//   rank=50 tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=1
+//   include=gemm/megcc_wq_int8_dot.h
 // kernel: matmul_wq_int8_c arch=portable isa=simd dtype=f32 rank=10 tolerance=2e-6
 //   without=SCALE16 include=gemm/megcc_wq_int8_c.h
 // kernel: matmul_wq_int8_f16_c arch=portable isa=simd dtype="lhs=f16 scale=f16,f32" rank=10
