@@ -155,16 +155,13 @@ MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
     ((T *)(void *)(to))[j] = (from)[j / 2 / MEGCC_WQ8_COPIES * 2 + j % 2]; \
   }
 
-// A panel as tiles read it: of each half, and of each of its blocks, scales, zero points and bytes.
+// A panel as tiles read it: of each half, and of each of its blocks, zero points, bytes and scales.
 MEGCC_HOT static void megcc_wq8_prepared(const megcc_wq8_t *g, megcc_wq_at_t at, int8_t *p,
                                          size_t half) {
   const int32_t length = megcc_wq8_steps(g->block);
   for (int32_t left = g->steps; left > 0; left -= length) {
     float scales[MEGCC_WQ_COLS];
     megcc_w16_store(scales, megcc_wq_scale(&at));
-    MEGCC_WQ8_PUT_COPIES(float, scales, p)
-    MEGCC_WQ8_PUT_COPIES(float, scales + 8, p + half)
-    p += MEGCC_WQ8_SCALES;
 #if MEGCC_WQ8_OFFSET
     int32_t zeros[MEGCC_WQ_COLS];
     for (int32_t j = 0; j < MEGCC_WQ_COLS; ++j) zeros[j] = megcc_wq8_offset(at.zero, j);
@@ -176,6 +173,9 @@ MEGCC_HOT static void megcc_wq8_prepared(const megcc_wq8_t *g, megcc_wq_at_t at,
       megcc_wq8_unpack(at.weights, p);
       megcc_wq8_unpack(at.weights + 16 * BITS, p + half);
     }
+    MEGCC_WQ8_PUT_COPIES(float, scales, p)
+    MEGCC_WQ8_PUT_COPIES(float, scales + 8, p + half)
+    p += MEGCC_WQ8_SCALES;
     megcc_wq_next(&at);
   }
 }

@@ -209,6 +209,16 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #endif
 }
 
+#define MEGCC_WQ8_TILE_LOAD                  \
+  "ld1 {v16.16b-v19.16b}, [%[x]], #64\n" \
+  "ld1 {v20.16b-v23.16b}, [%[w]], #64\n" \
+  "ld1 {v24.16b-v27.16b}, [%[w]], #64\n"
+#define MEGCC_WQ8_TILE_ASM(text)                                                                \
+  __asm__(text                                                                                  \
+          : MEGCC_WQ8_TILE_SUMS, [w] "+r"(p), [x] "+r"(at)                                      \
+          :                                                                                     \
+          : "memory", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", \
+            "v26", "v27")
 #define MEGCC_WQ8_NONE(s) int32x4_t s = vdupq_n_s32(0);
 #define MEGCC_WQ8_ZERO(s) float32x4_t s = vdupq_n_f32(0.0f);
 // A sum of a block in float, by the scales of rows and of columns.
@@ -223,9 +233,22 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
 #define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
 #define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_s32(sum##r, z.val[c]);
-#define MEGCC_WQ8_MULTIPLY(r, c)                  \
-  s##r##c = vmmlaq_s32(s##r##c, x.val[r], w.val[c]); \
-  s##r##c = vmmlaq_s32(s##r##c, x.val[2 + r], v.val[c]);
+// A step of a tile: k of rows in v16-v19, of columns in v20-v27.
+// clang-format off
+#define MEGCC_WQ8_TILE_MLA(s, x, w) "smmla %[" s "].4s, " x ".16b, " w ".16b\n"
+#define MEGCC_WQ8_TILE_ROWS(x0, x1, w0, w1, w2, w3) \
+  MEGCC_WQ8_TILE_MLA("s00", x0, w0) MEGCC_WQ8_TILE_MLA("s01", x0, w1) \
+  MEGCC_WQ8_TILE_MLA("s02", x0, w2) MEGCC_WQ8_TILE_MLA("s03", x0, w3) \
+  MEGCC_WQ8_TILE_MLA("s10", x1, w0) MEGCC_WQ8_TILE_MLA("s11", x1, w1) \
+  MEGCC_WQ8_TILE_MLA("s12", x1, w2) MEGCC_WQ8_TILE_MLA("s13", x1, w3)
+#define MEGCC_WQ8_TILE_STEP \
+  MEGCC_WQ8_TILE_LOAD \
+  MEGCC_WQ8_TILE_ROWS("v16", "v17", "v20", "v21", "v22", "v23") \
+  MEGCC_WQ8_TILE_ROWS("v18", "v19", "v24", "v25", "v26", "v27")
+#define MEGCC_WQ8_TILE_SUMS \
+  [s00] "+w"(s00), [s01] "+w"(s01), [s02] "+w"(s02), [s03] "+w"(s03), \
+  [s10] "+w"(s10), [s11] "+w"(s11), [s12] "+w"(s12), [s13] "+w"(s13)
+// clang-format on
 #define MEGCC_WQ8_ADD(r, c) MEGCC_WQ8_SCALED(t##r##c, s##r##c, row##r, scale.val[c])
 #define MEGCC_WQ8_PUT(r, c)                                                                   \
   {                                                                                           \
@@ -238,32 +261,37 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #define u10 t11
 #define u12 t13
 
+#define MEGCC_WQ8_TILE_SCALES                                                    \
+  const float32x4x4_t scale = vld1q_f32_x4((const float *)(const void *)p);      \
+  const float32x4_t row = vld1q_f32(scales);                                     \
+  const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row);    \
+  p += 64;
+
 // Four rows by eight columns.
 MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
                                      int32_t steps, float *out) {
   const float *scales = rows->scale;
   const int32_t *sums = rows->sum;
   const int8_t *at = rows->x;
+  (void)sums, (void)length;
   MEGCC_WQ8_ALL(MEGCC_WQ8_TOTAL)
-  for (; steps > 0; steps -= length) {
-    int32_t left = steps < length ? steps : length;
-    const float32x4x4_t scale = vld1q_f32_x4((const float *)(const void *)p);
-    const float32x4_t row = vld1q_f32(scales);
-    const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row);
+  for (; steps > 0; steps -= STEPS ? STEPS : length) {
     MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
 #if ZERO
-    const int32x4x4_t z = vld1q_s32_x4((const int32_t *)(const void *)(p + 64));
+    const int32x4x4_t z = vld1q_s32_x4((const int32_t *)(const void *)p);
     const int32x4_t sum = vld1q_s32(sums);
     const int32x4_t sum0 = vzip1q_s32(sum, sum), sum1 = vzip2q_s32(sum, sum);
     MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
 #endif
-    p += 64 + 64 * ZERO;
-    do {
-      const int8x16x4_t x = vld1q_s8_x4(at), w = vld1q_s8_x4(p), v = vld1q_s8_x4(p + 64);
-      MEGCC_WQ8_ALL(MEGCC_WQ8_MULTIPLY)
-      at += 64;
-      p += 128;
-    } while (--left);
+    p += 64 * ZERO;
+#if STEPS == 2
+    MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP MEGCC_WQ8_TILE_STEP);
+#else
+    int32_t left = steps < length ? steps : length;
+    do MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP);
+    while (--left);
+#endif
+    MEGCC_WQ8_TILE_SCALES
     MEGCC_WQ8_ALL(MEGCC_WQ8_ADD)
     scales += 4;
     sums += 4;
@@ -276,13 +304,30 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
 #define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
 #define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_laneq_s32(z##c, sum, r);
-#define MEGCC_WQ8_MULTIPLY(r, c)                                    \
-  s##r##c = vdotq_laneq_s32(s##r##c, w.val[c], x.val[r], 0);     \
-  s##r##c = vdotq_laneq_s32(s##r##c, w.val[2 + c], x.val[r], 1); \
-  s##r##c = vdotq_laneq_s32(s##r##c, v.val[c], x.val[r], 2);     \
-  s##r##c = vdotq_laneq_s32(s##r##c, v.val[2 + c], x.val[r], 3);
+// A step of a tile: k of rows in v16-v19, of columns in v20-v27.
+// clang-format off
+#define MEGCC_WQ8_TILE_MLA(s, w, x, lane) "sdot %[" s "].4s, " w ".16b, " x ".4b[" lane "]\n"
+#define MEGCC_WQ8_TILE_ROWS(lane, w0, w1) \
+  MEGCC_WQ8_TILE_MLA("s00", w0, "v16", lane) MEGCC_WQ8_TILE_MLA("s01", w1, "v16", lane) \
+  MEGCC_WQ8_TILE_MLA("s10", w0, "v17", lane) MEGCC_WQ8_TILE_MLA("s11", w1, "v17", lane) \
+  MEGCC_WQ8_TILE_MLA("s20", w0, "v18", lane) MEGCC_WQ8_TILE_MLA("s21", w1, "v18", lane) \
+  MEGCC_WQ8_TILE_MLA("s30", w0, "v19", lane) MEGCC_WQ8_TILE_MLA("s31", w1, "v19", lane)
+#define MEGCC_WQ8_TILE_STEP \
+  MEGCC_WQ8_TILE_LOAD \
+  MEGCC_WQ8_TILE_ROWS("0", "v20", "v21") MEGCC_WQ8_TILE_ROWS("1", "v22", "v23") \
+  MEGCC_WQ8_TILE_ROWS("2", "v24", "v25") MEGCC_WQ8_TILE_ROWS("3", "v26", "v27")
+#define MEGCC_WQ8_TILE_SUMS \
+  [s00] "+w"(s00), [s01] "+w"(s01), [s10] "+w"(s10), [s11] "+w"(s11), \
+  [s20] "+w"(s20), [s21] "+w"(s21), [s30] "+w"(s30), [s31] "+w"(s31)
+// clang-format on
 #define MEGCC_WQ8_ADD(r, c) MEGCC_WQ8_SCALED_LANE(t##r##c, s##r##c, r, scale##c)
 #define MEGCC_WQ8_PUT(r, c) vst1q_f32(out + 16 * (r) + 4 * (c), t##r##c);
+
+#define MEGCC_WQ8_TILE_SCALES                                                           \
+  const float *of_columns = (const float *)(const void *)p;                             \
+  const float32x4_t scale0 = vld1q_f32(of_columns), scale1 = vld1q_f32(of_columns + 4); \
+  const float32x4_t row = vld1q_f32(scales);                                            \
+  p += 32;
 
 // Four rows by eight columns.
 MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
@@ -290,25 +335,24 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   const float *scales = rows->scale;
   const int32_t *sums = rows->sum;
   const int8_t *at = rows->x;
+  (void)sums, (void)length;
   MEGCC_WQ8_ALL(MEGCC_WQ8_TOTAL)
-  for (; steps > 0; steps -= length) {
-    int32_t left = steps < length ? steps : length;
-    const float *of_columns = (const float *)(const void *)p;
-    const float32x4_t scale0 = vld1q_f32(of_columns), scale1 = vld1q_f32(of_columns + 4);
-    const float32x4_t row = vld1q_f32(scales);
+  for (; steps > 0; steps -= STEPS ? STEPS : length) {
     MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
 #if ZERO
-    const int32_t *zeros = (const int32_t *)(const void *)(p + 32);
+    const int32_t *zeros = (const int32_t *)(const void *)p;
     const int32x4_t z0 = vld1q_s32(zeros), z1 = vld1q_s32(zeros + 4), sum = vld1q_s32(sums);
     MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
 #endif
-    p += 32 + 32 * ZERO;
-    do {
-      const int8x16x4_t x = vld1q_s8_x4(at), w = vld1q_s8_x4(p), v = vld1q_s8_x4(p + 64);
-      MEGCC_WQ8_ALL(MEGCC_WQ8_MULTIPLY)
-      at += 64;
-      p += 128;
-    } while (--left);
+    p += 32 * ZERO;
+#if STEPS == 2
+    MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP MEGCC_WQ8_TILE_STEP);
+#else
+    int32_t left = steps < length ? steps : length;
+    do MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP);
+    while (--left);
+#endif
+    MEGCC_WQ8_TILE_SCALES
     MEGCC_WQ8_ALL(MEGCC_WQ8_ADD)
     scales += 4;
     sums += 4;
