@@ -10,6 +10,7 @@
 #define MEGCC_WQ8_UNIT (MEGCC_WQ8_MM ? 8 : 16)
 #define MEGCC_WQ8_FLIP 0
 #define MEGCC_WQ8_TILE 4
+#define MEGCC_WQ8_SIXTEEN
 #define MEGCC_WQ8_SHIFT (BITS == 4 ? 4 : 0)
 
 #include "gemm/megcc_wq_int8_rows.h"
@@ -165,17 +166,6 @@ MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_
   vst1q_s8(to, vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high)));
   return MEGCC_WQ8_OFFSET ? vaddvq_s16(vaddq_s16(low, high)) : 0;
 }
-// Up to 16 elements by `inverse` as 16 bytes, and their sum.
-MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t n,
-                                     megcc_vf inverse) {
-  if (n < MEGCC_WQ8_STEP) {
-    megcc_elem_t some[MEGCC_WQ8_STEP] = {0};
-    for (int32_t i = 0; i < n; ++i) some[i] = a[i];
-    return megcc_wq8_sixteen(to, some, inverse);
-  }
-  return megcc_wq8_sixteen(to, a, inverse);
-}
-
 #if MEGCC_WQ8_MM && MEGCC_WQ8_KR == 4
 // Two groups of four columns as pairs of columns of eight k.
 #define MEGCC_WQ8_JOINED(zip, a, b) \
@@ -360,5 +350,7 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   MEGCC_WQ8_ALL(MEGCC_WQ8_PUT)
 }
 #endif
+
+#include "gemm/megcc_wq_int8_round.h"
 
 #endif  // MEGCC_WQ_INT8_DOT_H

@@ -1,10 +1,21 @@
-// megcc_wq8_round of megcc_wq_int8_rows.h for machines without a header that has its own.
+// megcc_wq8_round of megcc_wq_int8_rows.h, from the 16 at a time of a machine's header that defines
+// MEGCC_WQ8_SIXTEEN, or in vectors of any machine.
 #ifndef MEGCC_WQ_INT8_ROUND_H
 #define MEGCC_WQ_INT8_ROUND_H
 
 #include "gemm/megcc_wq_int8_rows.h"
 
-// Up to 16 elements by `inverse` as 16 bytes, and their sum.
+#ifdef MEGCC_WQ8_SIXTEEN
+MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t n,
+                                     megcc_vf inverse) {
+  if (n < MEGCC_WQ8_STEP) {
+    megcc_elem_t some[MEGCC_WQ8_STEP] = {0};
+    for (int32_t i = 0; i < n; ++i) some[i] = a[i];
+    return megcc_wq8_sixteen(to, some, inverse);
+  }
+  return megcc_wq8_sixteen(to, a, inverse);
+}
+#else
 MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t n,
                                      megcc_vf inverse) {
   float whole[MEGCC_WQ8_STEP] = {0};
@@ -20,5 +31,6 @@ MEGCC_INLINE int32_t megcc_wq8_round(int8_t *to, const megcc_elem_t *a, int32_t 
   }
   return sum;
 }
+#endif
 
 #endif  // MEGCC_WQ_INT8_ROUND_H

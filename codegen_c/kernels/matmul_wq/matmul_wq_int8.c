@@ -29,6 +29,18 @@
 // kernel: matmul_wq_int8_f16_dot_i8mm arch=arm64 isa="dotprod i8mm" dtype="lhs=f16 scale=f16,f32"
 //   rank=50 tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=1
 //   include=gemm/megcc_wq_int8_dot.h
+// kernel: matmul_wq_int8_avx2 arch=x86 isa=avx2 dtype=f32 rank=30 tolerance=2e-6
+//   without=SCALE16 include=gemm/megcc_wq_int8_x86.h
+// kernel: matmul_wq_int8_f16_avx2 arch=x86 isa=avx2 dtype="lhs=f16 scale=f16,f32" rank=30
+//   tolerance=1e-3 MEGCC_F16=1 include=gemm/megcc_wq_int8_x86.h
+// kernel: matmul_wq_int8_avxvnni arch=x86 isa=avxvnni dtype=f32 rank=40 tolerance=2e-6
+//   without=SCALE16 include=gemm/megcc_wq_int8_x86.h
+// kernel: matmul_wq_int8_f16_avxvnni arch=x86 isa=avxvnni dtype="lhs=f16 scale=f16,f32" rank=40
+//   tolerance=1e-3 MEGCC_F16=1 include=gemm/megcc_wq_int8_x86.h
+// kernel: matmul_wq_int8_vnni arch=x86 isa=avx512vnni dtype=f32 rank=50 tolerance=2e-6
+//   without=SCALE16 include=gemm/megcc_wq_int8_x86.h
+// kernel: matmul_wq_int8_f16_vnni arch=x86 isa=avx512vnni dtype="lhs=f16 scale=f16,f32" rank=50
+//   tolerance=1e-3 MEGCC_F16=1 include=gemm/megcc_wq_int8_x86.h
 // kernel: matmul_wq_int8_c arch=portable isa=simd dtype=f32 rank=10 tolerance=2e-6
 //   without=SCALE16 include=gemm/megcc_wq_int8_c.h
 // kernel: matmul_wq_int8_f16_c arch=portable isa=simd dtype="lhs=f16 scale=f16,f32" rank=10
