@@ -152,20 +152,6 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weigh
   return s;
 }
 
-MEGCC_INLINE int32x4_t megcc_wq8_whole(const megcc_elem_t *a, megcc_vf inverse) {
-  return vcvtnq_s32_f32(vmulq_f32(megcc_vf_load(a), inverse));
-}
-MEGCC_INLINE int16x8_t megcc_wq8_narrow(int32x4_t a, int32x4_t b) {
-  return vuzp1q_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b));
-}
-MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_vf inverse) {
-  const int16x8_t low =
-      megcc_wq8_narrow(megcc_wq8_whole(a, inverse), megcc_wq8_whole(a + 4, inverse));
-  const int16x8_t high =
-      megcc_wq8_narrow(megcc_wq8_whole(a + 8, inverse), megcc_wq8_whole(a + 12, inverse));
-  vst1q_s8(to, vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high)));
-  return MEGCC_WQ8_OFFSET ? vaddvq_s16(vaddq_s16(low, high)) : 0;
-}
 #if MEGCC_WQ8_MM && MEGCC_WQ8_KR == 4
 // Two groups of four columns as pairs of columns of eight k.
 #define MEGCC_WQ8_JOINED(zip, a, b) \
@@ -350,6 +336,8 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   MEGCC_WQ8_ALL(MEGCC_WQ8_PUT)
 }
 #endif
+
+#include "gemm/megcc_wq_int8_sixteen.h"
 
 #include "gemm/megcc_wq_int8_round.h"
 

@@ -29,6 +29,10 @@
 // kernel: matmul_wq_int8_f16_dot_i8mm arch=arm64 isa="dotprod i8mm" dtype="lhs=f16 scale=f16,f32"
 //   rank=50 tolerance=1e-3 MEGCC_F16=1 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=1
 //   include=gemm/megcc_wq_int8_dot.h
+// kernel: matmul_wq_int8_neon arch=arm64,armv7 isa=none dtype=f32 rank=20 tolerance=2e-6
+//   without=SCALE16 include=gemm/megcc_wq_int8_neon.h
+// kernel: matmul_wq_int8_f16_neon arch=arm64,armv7 isa=none dtype="lhs=f16 scale=f16,f32" rank=20
+//   tolerance=1e-3 MEGCC_F16=1 include=gemm/megcc_wq_int8_neon.h
 // kernel: matmul_wq_int8_avx2 arch=x86 isa=avx2 dtype=f32 rank=30 tolerance=2e-6
 //   without=SCALE16 include=gemm/megcc_wq_int8_x86.h
 // kernel: matmul_wq_int8_f16_avx2 arch=x86 isa=avx2 dtype="lhs=f16 scale=f16,f32" rank=30
