@@ -127,7 +127,8 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
         if vector is None:
             return None
         operands["bias"] = vector
-    int8 = "allowed" in parts and (block % _STEP == 0 or block == k) and block <= _LONGEST
+    whole = (block % _STEP == 0 or block == k) and block <= _LONGEST
+    int8 = "allowed" in parts and whole and not parts.preference.exact
     facts = {
         "m": m, "n": n, "k": k, "block": block, "bits": bits, "bias": int("bias" in operands),
         "zero": int("zero" in operands), "channel_scales": int(scales.size > 1),

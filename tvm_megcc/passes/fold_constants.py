@@ -103,7 +103,7 @@ class _Folder(Keeping):
     @on("relax.call_pure_packed")
     def _without_leave(self, call: relax.Call) -> relax.Expr:
         weights = int8_rows.allowed_of(call)
-        return call if weights is None or weights in self.kept else weights
+        return call if weights is None or weights in self.kept else bound(self, weights)
 
     @on(*_FOLD, *MOVES, "relax.broadcast_to")
     def _evaluated(self, call: relax.Call) -> relax.Expr:

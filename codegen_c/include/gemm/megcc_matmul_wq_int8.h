@@ -44,7 +44,14 @@ MEGCC_INLINE size_t megcc_wq8_row_bytes(const megcc_wq8_t *g) {
 
 // The largest magnitude of n elements; a NaN is larger than all.
 MEGCC_INLINE float megcc_wq8_largest(const megcc_elem_t *a, int32_t n) {
-  megcc_vf most = megcc_vf_dup(0.0f);
+  megcc_vf most = megcc_vf_dup(0.0f), other = most;
+  for (; n >= 4 * MEGCC_VL; n -= 4 * MEGCC_VL, a += 4 * MEGCC_VL) {
+    most = megcc_vf_nanmax(most, megcc_vf_abs(megcc_vf_load(a)));
+    other = megcc_vf_nanmax(other, megcc_vf_abs(megcc_vf_load(a + MEGCC_VL)));
+    most = megcc_vf_nanmax(most, megcc_vf_abs(megcc_vf_load(a + 2 * MEGCC_VL)));
+    other = megcc_vf_nanmax(other, megcc_vf_abs(megcc_vf_load(a + 3 * MEGCC_VL)));
+  }
+  most = megcc_vf_nanmax(most, other);
   for (; n >= MEGCC_VL; n -= MEGCC_VL, a += MEGCC_VL) {
     most = megcc_vf_nanmax(most, megcc_vf_abs(megcc_vf_load(a)));
   }
@@ -56,8 +63,9 @@ MEGCC_INLINE float megcc_wq8_largest(const megcc_elem_t *a, int32_t n) {
 // finite is NaN.
 MEGCC_INLINE void megcc_wq8_row(const megcc_wq8_t *g, const megcc_elem_t *a, char *p, int32_t r,
                                 int32_t count) {
-  const megcc_elem_t zeros[MEGCC_WQ8_STEP] = {0};
+  megcc_elem_t some[MEGCC_WQ8_STEP] = {0};
   const int32_t unit = count == 1 ? MEGCC_WQ8_STEP : MEGCC_WQ8_UNIT;
+  const int32_t next = MEGCC_WQ8_STEP * count, half = 8 * (unit == 8 ? count : 1);
   const ptrdiff_t numbers = (ptrdiff_t)g->blocks * count * 4;
   float *scale = (float *)(void *)p + r;
   int32_t *sums = (int32_t *)(void *)(p + numbers) + r;
@@ -66,22 +74,16 @@ MEGCC_INLINE void megcc_wq8_row(const megcc_wq8_t *g, const megcc_elem_t *a, cha
     const int32_t length = left < g->block ? left : g->block;
     const float most = megcc_wq8_largest(a, length);
     const int finite = most <= 3.4028234e38f;
-    const megcc_vf inverse =
-        megcc_vf_dup(finite && most >= MEGCC_WQ8_LEAST ? 127.0f / most : 0.0f);
+    const megcc_vf inverse = megcc_vf_dup(finite && most >= MEGCC_WQ8_LEAST ? 127.0f / most : 0.0f);
     int32_t sum = 0;
-    for (int32_t i = 0; i < length; i += MEGCC_WQ8_STEP, x += MEGCC_WQ8_STEP * count) {
-      const int32_t some = length - i < MEGCC_WQ8_STEP ? length - i : MEGCC_WQ8_STEP;
-      const megcc_elem_t *from = finite ? a + i : zeros;
-      if (unit == MEGCC_WQ8_STEP) {
-        sum += megcc_wq8_round(x, from, some, inverse);
-      } else {
-        int8_t step[MEGCC_WQ8_STEP];
-        sum += megcc_wq8_round(step, from, some, inverse);
-        for (int32_t j = 0; j < MEGCC_WQ8_UNIT; ++j) {
-          x[j] = step[j];
-          x[MEGCC_WQ8_UNIT * count + j] = step[MEGCC_WQ8_STEP - MEGCC_WQ8_UNIT + j];
-        }
-      }
+    int32_t i = 0;
+    for (; length - i >= MEGCC_WQ8_STEP; i += MEGCC_WQ8_STEP, x += next) {
+      sum += megcc_wq8_sixteen(x, half, finite ? a + i : some, inverse);
+    }
+    if (i < length) {
+      for (int32_t j = 0; finite && j < length - i; ++j) some[j] = a[i + j];
+      sum += megcc_wq8_sixteen(x, half, some, inverse);
+      x += next;
     }
     *scale = finite ? most / 127.0f : (most - most) / 127.0f;
     if (MEGCC_WQ8_OFFSET) *sums = sum;
@@ -108,9 +110,9 @@ MEGCC_INLINE void megcc_wq8_store(const megcc_wq8_t *g, megcc_w16 sums, int32_t 
   megcc_elem_t *dst = g->dst + at;
   (void)bias, (void)residual;
   if (g->n - column >= MEGCC_WQ_COLS) {
-#define MEGCC_WQ8_STORE(i)                                                                      \
-  if (BIAS) sums.v##i = megcc_vf_add(sums.v##i, megcc_vf_load(bias + (i)*MEGCC_VL));            \
-  MEGCC_EPILOGUE_VF(sums.v##i, megcc_vf_load(residual + (i)*MEGCC_VL), g->act_a, g->act_b);     \
+#define MEGCC_WQ8_STORE(i)                                                                  \
+  if (BIAS) sums.v##i = megcc_vf_add(sums.v##i, megcc_vf_load(bias + (i)*MEGCC_VL));        \
+  MEGCC_EPILOGUE_VF(sums.v##i, megcc_vf_load(residual + (i)*MEGCC_VL), g->act_a, g->act_b); \
   megcc_vf_store(dst + (i)*MEGCC_VL, sums.v##i);
     MEGCC_W16_EACH(MEGCC_WQ8_STORE)
   } else {
@@ -145,36 +147,23 @@ MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
 }
 
 #if MEGCC_WQ8_TILE
-// How often a tile has each pair of scales side by side.
-#define MEGCC_WQ8_COPIES (MEGCC_WQ8_MM ? 2 : 1)
-#define MEGCC_WQ8_SCALES (32 * MEGCC_WQ8_COPIES)  // bytes of eight of them
-
-// Eight numbers of a type, each pair of columns so often.
-#define MEGCC_WQ8_PUT_COPIES(T, from, to)                                   \
-  for (int32_t j = 0; j < 8 * MEGCC_WQ8_COPIES; ++j) {                      \
-    ((T *)(void *)(to))[j] = (from)[j / 2 / MEGCC_WQ8_COPIES * 2 + j % 2]; \
-  }
+#define MEGCC_WQ8_SCALES (MEGCC_WQ8_MM ? 64 : 32)  // bytes of eight of them
 
 // A panel as tiles read it: of each half, and of each of its blocks, zero points, bytes and scales.
 MEGCC_HOT static void megcc_wq8_prepared(const megcc_wq8_t *g, megcc_wq_at_t at, int8_t *p,
                                          size_t half) {
   const int32_t length = megcc_wq8_steps(g->block);
   for (int32_t left = g->steps; left > 0; left -= length) {
-    float scales[MEGCC_WQ_COLS];
-    megcc_w16_store(scales, megcc_wq_scale(&at));
 #if MEGCC_WQ8_OFFSET
-    int32_t zeros[MEGCC_WQ_COLS];
-    for (int32_t j = 0; j < MEGCC_WQ_COLS; ++j) zeros[j] = megcc_wq8_offset(at.zero, j);
-    MEGCC_WQ8_PUT_COPIES(int32_t, zeros, p)
-    MEGCC_WQ8_PUT_COPIES(int32_t, zeros + 8, p + half)
+    megcc_wq8_put(megcc_wq8_bits(megcc_wq8_start(at.zero, 1)), p, p + half);
     p += MEGCC_WQ8_SCALES;
 #endif
-    for (int32_t s = 0; s < length && s < left; ++s, p += 128, at.weights += 32 * BITS) {
+    const int32_t steps = STEPS ? STEPS : length < left ? length : left;
+    for (int32_t s = 0; s < steps; ++s, p += 128, at.weights += 32 * BITS) {
       megcc_wq8_unpack(at.weights, p);
       megcc_wq8_unpack(at.weights + 16 * BITS, p + half);
     }
-    MEGCC_WQ8_PUT_COPIES(float, scales, p)
-    MEGCC_WQ8_PUT_COPIES(float, scales + 8, p + half)
+    megcc_wq8_put(megcc_wq_scale(&at), p, p + half);
     p += MEGCC_WQ8_SCALES;
     megcc_wq_next(&at);
   }
@@ -187,8 +176,8 @@ MEGCC_INLINE void megcc_wq8_panels(const megcc_wq8_t *g, void *const *ptr, const
   const size_t bytes = (size_t)g->steps * (32 * BITS), each = megcc_wq8_row_bytes(g);
   int32_t tiles = 0;  // rows of them
 #if MEGCC_WQ8_TILE
-  const size_t half = (size_t)g->steps * 128 +
-                      (size_t)g->blocks * (MEGCC_WQ8_SCALES << MEGCC_WQ8_OFFSET);
+  const size_t half =
+      (size_t)g->steps * 128 + (size_t)g->blocks * (MEGCC_WQ8_SCALES << MEGCC_WQ8_OFFSET);
   int8_t *panel = (int8_t *)workspace;
   tiles = (rows + 1) / MEGCC_WQ8_TILE * MEGCC_WQ8_TILE;  // three rows are a tile, too
   if (tiles) workspace += 2 * half;

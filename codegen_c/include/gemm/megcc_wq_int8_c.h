@@ -50,6 +50,19 @@ MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
   return megcc_w16_load(v);
 }
 
-#include "gemm/megcc_wq_int8_round.h"
+MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, int32_t half, const megcc_elem_t *a,
+                                       megcc_vf inverse) {
+  float whole[MEGCC_WQ8_STEP];
+  int32_t sum = 0;
+  for (int32_t i = 0; i < MEGCC_WQ8_STEP; i += MEGCC_VL) {
+    megcc_vf_lanes(whole + i, megcc_vf_round(megcc_vf_mul(megcc_vf_load(a + i), inverse)));
+  }
+  for (int32_t i = 0; i < 8; ++i) {
+    to[i] = (int8_t)whole[i];
+    to[half + i] = (int8_t)whole[8 + i];
+    sum += to[i] + to[half + i];
+  }
+  return sum;
+}
 
 #endif  // MEGCC_WQ_INT8_C_H

@@ -1,6 +1,6 @@
-// The products of megcc_matmul_wq_int8.h on Arm64. MEGCC_WQ8_KR 4: one row by sdot, a vector is four
-// columns by four k, and four k of the row are a lane; 8: by smmla, a vector is two columns by eight
-// k, and the row is both rows. MEGCC_WQ8_MM 1: tiles by smmla, else by sdot.
+// The products of megcc_matmul_wq_int8.h on Arm64. MEGCC_WQ8_KR 4: one row by sdot, a vector is
+// four columns by four k, and four k of the row are a lane; 8: by smmla, a vector is two columns by
+// eight k, and the row is both rows. MEGCC_WQ8_MM 1: tiles by smmla, else by sdot.
 //
 // Numbers of 4 bits are multiplied as the upper four bits of a byte, 16 times as much: it takes one
 // instruction for 16 of them, and the conversion of the sum to float divides by 16.
@@ -10,7 +10,6 @@
 #define MEGCC_WQ8_UNIT (MEGCC_WQ8_MM ? 8 : 16)
 #define MEGCC_WQ8_FLIP 0
 #define MEGCC_WQ8_TILE 4
-#define MEGCC_WQ8_SIXTEEN
 #define MEGCC_WQ8_SHIFT (BITS == 4 ? 4 : 0)
 
 #include "gemm/megcc_wq_int8_rows.h"
@@ -112,10 +111,10 @@ MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
 #define MEGCC_WQ8_SUMS [s0] "+w"(s0), [s1] "+w"(s1), [s2] "+w"(s2), [s3] "+w"(s3)
 #endif
 // clang-format on
-#define MEGCC_WQ8_ASM(text)                                         \
-  __asm__(text                                                      \
-          : MEGCC_WQ8_SUMS, [w] "+r"(w), [x] "+r"(x)                \
-          : [upper] "w"(vdupq_n_u8(0xf0))                           \
+#define MEGCC_WQ8_ASM(text)                          \
+  __asm__(text                                       \
+          : MEGCC_WQ8_SUMS, [w] "+r"(w), [x] "+r"(x) \
+          : [upper] "w"(vdupq_n_u8(0xf0))            \
           : "memory", MEGCC_WQ8_CLOBBERS)
 
 #if MEGCC_WQ8_KR == 8
@@ -152,16 +151,38 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weigh
   return s;
 }
 
+MEGCC_INLINE megcc_w16 megcc_wq8_bits(megcc_wq8_sums s) {
+  const megcc_w16 w = {vreinterpretq_f32_s32(s.v0), vreinterpretq_f32_s32(s.v1),
+                       vreinterpretq_f32_s32(s.v2), vreinterpretq_f32_s32(s.v3)};
+  return w;
+}
+#define MEGCC_WQ8_TWICE(zip, v) \
+  vreinterpretq_f32_f64(zip(vreinterpretq_f64_f32(v), vreinterpretq_f64_f32(v)))
+// Four numbers of columns, or each pair of them twice.
+MEGCC_INLINE void megcc_wq8_put_four(float32x4_t v, int8_t *p, int32_t four) {
+  float *to = (float *)(void *)p + four * (MEGCC_WQ8_MM ? 8 : 4);
+#if MEGCC_WQ8_MM
+  vst1q_f32(to, MEGCC_WQ8_TWICE(vzip1q_f64, v));
+  vst1q_f32(to + 4, MEGCC_WQ8_TWICE(vzip2q_f64, v));
+#else
+  vst1q_f32(to, v);
+#endif
+}
+MEGCC_INLINE void megcc_wq8_put(megcc_w16 w, int8_t *p, int8_t *q) {
+  megcc_wq8_put_four(w.v0, p, 0), megcc_wq8_put_four(w.v1, p, 1);
+  megcc_wq8_put_four(w.v2, q, 0), megcc_wq8_put_four(w.v3, q, 1);
+}
+
 #if MEGCC_WQ8_MM && MEGCC_WQ8_KR == 4
 // Two groups of four columns as pairs of columns of eight k.
 #define MEGCC_WQ8_JOINED(zip, a, b) \
   vreinterpretq_s8_s32(zip(vreinterpretq_s32_s8(a), vreinterpretq_s32_s8(b)))
-#define MEGCC_WQ8_PUT_BYTES(to, a, b, c, d)                                           \
-  {                                                                                   \
-    const int8x16x4_t v = {                                                           \
-        {MEGCC_WQ8_JOINED(vzip1q_s32, a, c), MEGCC_WQ8_JOINED(vzip2q_s32, a, c),      \
-         MEGCC_WQ8_JOINED(vzip1q_s32, b, d), MEGCC_WQ8_JOINED(vzip2q_s32, b, d)}};    \
-    vst1q_s8_x4(to, v);                                                               \
+#define MEGCC_WQ8_PUT_BYTES(to, a, b, c, d)                                        \
+  {                                                                                \
+    const int8x16x4_t v = {                                                        \
+        {MEGCC_WQ8_JOINED(vzip1q_s32, a, c), MEGCC_WQ8_JOINED(vzip2q_s32, a, c),   \
+         MEGCC_WQ8_JOINED(vzip1q_s32, b, d), MEGCC_WQ8_JOINED(vzip2q_s32, b, d)}}; \
+    vst1q_s8_x4(to, v);                                                            \
   }
 #else
 #define MEGCC_WQ8_PUT_BYTES(to, a, b, c, d) \
@@ -174,8 +195,8 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weigh
 MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
   const int8x16x4_t p = vld1q_s8_x4(w);
 #if BITS == 4
-  MEGCC_WQ8_PUT_BYTES(to, megcc_wq8_low(p.val[0]), megcc_wq8_low(p.val[1]),
-                      megcc_wq8_low(p.val[2]), megcc_wq8_low(p.val[3]))
+  MEGCC_WQ8_PUT_BYTES(to, megcc_wq8_low(p.val[0]), megcc_wq8_low(p.val[1]), megcc_wq8_low(p.val[2]),
+                      megcc_wq8_low(p.val[3]))
   MEGCC_WQ8_PUT_BYTES(to + 64, megcc_wq8_high(p.val[0]), megcc_wq8_high(p.val[1]),
                       megcc_wq8_high(p.val[2]), megcc_wq8_high(p.val[3]))
 #else
@@ -185,16 +206,16 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #endif
 }
 
-#define MEGCC_WQ8_TILE_LOAD                  \
+#define MEGCC_WQ8_TILE_LOAD              \
   "ld1 {v16.16b-v19.16b}, [%[x]], #64\n" \
   "ld1 {v20.16b-v23.16b}, [%[w]], #64\n" \
   "ld1 {v24.16b-v27.16b}, [%[w]], #64\n"
-#define MEGCC_WQ8_TILE_ASM(text)                                                                \
-  __asm__(text                                                                                  \
-          : MEGCC_WQ8_TILE_SUMS, [w] "+r"(p), [x] "+r"(at)                                      \
-          :                                                                                     \
-          : "memory", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", \
-            "v26", "v27")
+#define MEGCC_WQ8_TILE_ASM(text)                                                                   \
+  __asm__(text                                                                                     \
+          : MEGCC_WQ8_TILE_SUMS, [w] "+r"(p), [x] "+r"(at)                                         \
+          :                                                                                        \
+          : "memory", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", \
+            "v27")
 #define MEGCC_WQ8_NONE(s) int32x4_t s = vdupq_n_s32(0);
 #define MEGCC_WQ8_ZERO(s) float32x4_t s = vdupq_n_f32(0.0f);
 // A sum of a block in float, by the scales of rows and of columns.
@@ -204,8 +225,7 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
   t = vfmaq_f32(t, vmulq_laneq_f32(megcc_wq8_float(s), row, r), columns);
 
 #if MEGCC_WQ8_MM
-#define MEGCC_WQ8_ALL(M)                                       \
-  M(0, 0) M(0, 1) M(0, 2) M(0, 3) M(1, 0) M(1, 1) M(1, 2) M(1, 3)
+#define MEGCC_WQ8_ALL(M) M(0, 0) M(0, 1) M(0, 2) M(0, 3) M(1, 0) M(1, 1) M(1, 2) M(1, 3)
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
 #define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
 #define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_s32(sum##r, z.val[c]);
@@ -237,10 +257,10 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 #define u10 t11
 #define u12 t13
 
-#define MEGCC_WQ8_TILE_SCALES                                                    \
-  const float32x4x4_t scale = vld1q_f32_x4((const float *)(const void *)p);      \
-  const float32x4_t row = vld1q_f32(scales);                                     \
-  const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row);    \
+#define MEGCC_WQ8_TILE_SCALES                                                 \
+  const float32x4x4_t scale = vld1q_f32_x4((const float *)(const void *)p);   \
+  const float32x4_t row = vld1q_f32(scales);                                  \
+  const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row); \
   p += 64;
 
 // Four rows by eight columns.
@@ -275,8 +295,7 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   MEGCC_WQ8_PUT(0, 0) MEGCC_WQ8_PUT(0, 2) MEGCC_WQ8_PUT(1, 0) MEGCC_WQ8_PUT(1, 2)
 }
 #else
-#define MEGCC_WQ8_ALL(M)                                       \
-  M(0, 0) M(0, 1) M(1, 0) M(1, 1) M(2, 0) M(2, 1) M(3, 0) M(3, 1)
+#define MEGCC_WQ8_ALL(M) M(0, 0) M(0, 1) M(1, 0) M(1, 1) M(2, 0) M(2, 1) M(3, 0) M(3, 1)
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
 #define MEGCC_WQ8_TOTAL(r, c) MEGCC_WQ8_ZERO(t##r##c)
 #define MEGCC_WQ8_LESS(r, c) s##r##c = vmulq_laneq_s32(z##c, sum, r);
@@ -338,7 +357,5 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
 #endif
 
 #include "gemm/megcc_wq_int8_sixteen.h"
-
-#include "gemm/megcc_wq_int8_round.h"
 
 #endif  // MEGCC_WQ_INT8_DOT_H

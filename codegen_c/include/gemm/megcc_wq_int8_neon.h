@@ -12,7 +12,6 @@
 #define MEGCC_WQ8_SHIFT 0
 #define MEGCC_WQ8_UNIT 16
 #define MEGCC_WQ8_TILE 0
-#define MEGCC_WQ8_SIXTEEN
 
 #include "gemm/megcc_wq_int8_rows.h"
 
@@ -46,14 +45,14 @@ MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
 }
 
 // Four columns, of each two sums of 16 bits, and of 32.
-#define MEGCC_WQ8_PLUS(p, w, x)                  \
-  p##0 = vmlal_s8(p##0, vget_low_s8(w), x);      \
+#define MEGCC_WQ8_PLUS(p, w, x)             \
+  p##0 = vmlal_s8(p##0, vget_low_s8(w), x); \
   p##1 = vmlal_s8(p##1, vget_high_s8(w), x);
-#define MEGCC_WQ8_FIRST(p, w, x)                     \
+#define MEGCC_WQ8_FIRST(p, w, x)                \
   int16x8_t p##0 = vmull_s8(vget_low_s8(w), x); \
   int16x8_t p##1 = vmull_s8(vget_high_s8(w), x);
-#define MEGCC_WQ8_FLUSH(s, p)        \
-  s##0 = vpadalq_s16(s##0, p##0);    \
+#define MEGCC_WQ8_FLUSH(s, p)     \
+  s##0 = vpadalq_s16(s##0, p##0); \
   s##1 = vpadalq_s16(s##1, p##1);
 
 #if BITS == 4
@@ -62,24 +61,24 @@ MEGCC_INLINE int8x16_t megcc_wq8_high(int8x16_t w) {
   return vreinterpretq_s8_u8(vshrq_n_u8(vreinterpretq_u8_s8(w), 4));
 }
 // A step of four columns, whose groups stand 32 bytes apart.
-#define MEGCC_WQ8_QUAD(s, at)                                                   \
-  {                                                                             \
-    const int8x16_t a = vld1q_s8(at), b = vld1q_s8((at) + 32);                  \
-    MEGCC_WQ8_FIRST(p, megcc_wq8_low(a), x0)                                    \
-    MEGCC_WQ8_PLUS(p, megcc_wq8_low(b), x1)                                     \
-    MEGCC_WQ8_PLUS(p, megcc_wq8_high(a), x2)                                    \
-    MEGCC_WQ8_PLUS(p, megcc_wq8_high(b), x3)                                    \
-    MEGCC_WQ8_FLUSH(s, p)                                                       \
+#define MEGCC_WQ8_QUAD(s, at)                                  \
+  {                                                            \
+    const int8x16_t a = vld1q_s8(at), b = vld1q_s8((at) + 32); \
+    MEGCC_WQ8_FIRST(p, megcc_wq8_low(a), x0)                   \
+    MEGCC_WQ8_PLUS(p, megcc_wq8_low(b), x1)                    \
+    MEGCC_WQ8_PLUS(p, megcc_wq8_high(a), x2)                   \
+    MEGCC_WQ8_PLUS(p, megcc_wq8_high(b), x3)                   \
+    MEGCC_WQ8_FLUSH(s, p)                                      \
   }
 #else
-#define MEGCC_WQ8_QUAD(s, at)                                          \
-  {                                                                    \
-    MEGCC_WQ8_FIRST(p, vld1q_s8(at), x0)                               \
-    MEGCC_WQ8_PLUS(p, vld1q_s8((at) + 32), x1)                         \
-    MEGCC_WQ8_FLUSH(s, p)                                              \
-    MEGCC_WQ8_FIRST(q, vld1q_s8((at) + 64), x2)                        \
-    MEGCC_WQ8_PLUS(q, vld1q_s8((at) + 96), x3)                         \
-    MEGCC_WQ8_FLUSH(s, q)                                              \
+#define MEGCC_WQ8_QUAD(s, at)                   \
+  {                                             \
+    MEGCC_WQ8_FIRST(p, vld1q_s8(at), x0)        \
+    MEGCC_WQ8_PLUS(p, vld1q_s8((at) + 32), x1)  \
+    MEGCC_WQ8_FLUSH(s, p)                       \
+    MEGCC_WQ8_FIRST(q, vld1q_s8((at) + 64), x2) \
+    MEGCC_WQ8_PLUS(q, vld1q_s8((at) + 96), x3)  \
+    MEGCC_WQ8_FLUSH(s, q)                       \
   }
 #endif
 
@@ -90,21 +89,21 @@ MEGCC_INLINE int32x4_t megcc_wq8_columns(int32x4_t s, int32x4_t low, int32x4_t h
 }
 
 // Eight columns by so many steps of a row: a third of Armv7's registers is sums.
-#define MEGCC_WQ8_EIGHT(s, t, at)                                            \
-  {                                                                          \
-    const int8_t *v = at, *x = *row;                                         \
-    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;                \
-    for (int32_t i = 0; i < steps; ++i, v += 32 * BITS, x += MEGCC_WQ8_STEP) { \
-      const int32x4_t k = vreinterpretq_s32_s8(vld1q_s8(x));                 \
+#define MEGCC_WQ8_EIGHT(s, t, at)                                                  \
+  {                                                                                \
+    const int8_t *v = at, *x = *row;                                               \
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;                      \
+    for (int32_t i = 0; i < steps; ++i, v += 32 * BITS, x += MEGCC_WQ8_STEP) {     \
+      const int32x4_t k = vreinterpretq_s32_s8(vld1q_s8(x));                       \
       const int8x8_t x0 = vreinterpret_s8_s32(vdup_lane_s32(vget_low_s32(k), 0));  \
       const int8x8_t x1 = vreinterpret_s8_s32(vdup_lane_s32(vget_low_s32(k), 1));  \
       const int8x8_t x2 = vreinterpret_s8_s32(vdup_lane_s32(vget_high_s32(k), 0)); \
       const int8x8_t x3 = vreinterpret_s8_s32(vdup_lane_s32(vget_high_s32(k), 1)); \
-      MEGCC_WQ8_QUAD(s, v)                                                   \
-      MEGCC_WQ8_QUAD(t, v + 16)                                              \
-    }                                                                        \
-    s = megcc_wq8_columns(s, s0, s1);                                        \
-    t = megcc_wq8_columns(t, t0, t1);                                        \
+      MEGCC_WQ8_QUAD(s, v)                                                         \
+      MEGCC_WQ8_QUAD(t, v + 16)                                                    \
+    }                                                                              \
+    s = megcc_wq8_columns(s, s0, s1);                                              \
+    t = megcc_wq8_columns(t, t0, t1);                                              \
   }
 
 // The sums, and a row by so many steps of 16 columns; both pointers move behind them.
@@ -123,7 +122,5 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums sums, const int8_t **we
 }
 
 #include "gemm/megcc_wq_int8_sixteen.h"
-
-#include "gemm/megcc_wq_int8_round.h"
 
 #endif  // MEGCC_WQ_INT8_NEON_H

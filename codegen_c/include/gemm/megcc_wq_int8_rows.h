@@ -7,20 +7,21 @@
 //
 // A header of a machine defines
 //   MEGCC_WQ8_KR       k of a group
-//   MEGCC_WQ8_MM       1: tiles multiply pairs of rows by pairs of columns, whose scales stand twice
-//   MEGCC_WQ8_FLIP     1: numbers of 4 bits are 8 more, 0 .. 15
-//   MEGCC_WQ8_SHIFT    bits by which products are too large
-//   MEGCC_WQ8_UNIT     k of a row that stand side by side where several rows do
-//   MEGCC_WQ8_TILE     rows of a tile, which read weights as bytes from the workspace; 0: no tiles
-//   megcc_wq8_sums                       16 sums
-//   megcc_wq8_start(zero, sum)           those that a block begins with
-//   megcc_wq8_dot(sums, &w, &x, steps)   after steps of a row; the panel is at w, the row at x
-//   megcc_wq8_floats(sums)               as megcc_w16
-//   megcc_wq8_round(to, a, n, inverse)   n <= 16 elements by `inverse` as 16 bytes; their sum, where
-//                                        weights have an offset
+//   MEGCC_WQ8_MM       1: tiles multiply pairs of rows by pairs of columns, whose scales stand
+//   twice MEGCC_WQ8_FLIP     1: numbers of 4 bits are 8 more, 0 .. 15 MEGCC_WQ8_SHIFT    bits by
+//   which products are too large MEGCC_WQ8_UNIT     k of a row that stand side by side where
+//   several rows do MEGCC_WQ8_TILE     rows of a tile, which read weights as bytes from the
+//   workspace; 0: no tiles megcc_wq8_sums                       16 sums megcc_wq8_start(zero, sum)
+//   those that a block begins with megcc_wq8_dot(sums, &w, &x, steps)   after steps of a row; the
+//   panel is at w, the row at x megcc_wq8_floats(sums)               as megcc_w16
+//   megcc_wq8_sixteen(to, half, a, inverse)   16 elements by `inverse`, as bytes at `to` and `half`
+//                                        bytes on; their sum, where weights have an offset
 // and for tiles
 //   megcc_wq8_unpack(w, to)   half a step in bytes, 128 of them
-//   megcc_wq8_tile(p, rows, length, steps, out)   rows by eight columns; blocks have `length` steps
+//   megcc_wq8_bits(sums)      their bits, as megcc_w16
+//   megcc_wq8_put(w, p, q)    those of eight columns, as a tile reads them; those of the others at
+//   q megcc_wq8_tile(p, rows, length, steps, out)   rows by eight columns; blocks have `length`
+//   steps
 #ifndef MEGCC_WQ_INT8_ROWS_H
 #define MEGCC_WQ_INT8_ROWS_H
 

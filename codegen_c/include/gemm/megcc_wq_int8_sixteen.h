@@ -1,4 +1,4 @@
-// 16 elements by `inverse` as bytes, and their sum, by NEON: megcc_wq_int8_round.h.
+// 16 elements by `inverse` as bytes, and their sum, by NEON: megcc_wq_int8_rows.h.
 #ifndef MEGCC_WQ_INT8_SIXTEEN_H
 #define MEGCC_WQ_INT8_SIXTEEN_H
 
@@ -19,18 +19,22 @@ MEGCC_INLINE int16x8_t megcc_wq8_narrow(int32x4_t a, int32x4_t b) {
   return vcombine_s16(vmovn_s32(a), vmovn_s32(b));
 #endif
 }
-MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_vf inverse) {
+MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, int32_t half, const megcc_elem_t *a,
+                                       megcc_vf inverse) {
   const int16x8_t low =
       megcc_wq8_narrow(megcc_wq8_whole(a, inverse), megcc_wq8_whole(a + 4, inverse));
   const int16x8_t high =
       megcc_wq8_narrow(megcc_wq8_whole(a + 8, inverse), megcc_wq8_whole(a + 12, inverse));
 #if defined(__aarch64__)
-  vst1q_s8(to, vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high)));
+  const int8x16_t bytes = vuzp1q_s8(vreinterpretq_s8_s16(low), vreinterpretq_s8_s16(high));
+  vst1_s8(to, vget_low_s8(bytes));
+  vst1_s8(to + half, vget_high_s8(bytes));
   return MEGCC_WQ8_OFFSET ? vaddvq_s16(vaddq_s16(low, high)) : 0;
 #else
   const int32x4_t four = vpaddlq_s16(vaddq_s16(low, high));
   const int32x2_t two = vadd_s32(vget_low_s32(four), vget_high_s32(four));
-  vst1q_s8(to, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
+  vst1_s8(to, vmovn_s16(low));
+  vst1_s8(to + half, vmovn_s16(high));
   return MEGCC_WQ8_OFFSET ? vget_lane_s32(vpadd_s32(two, two), 0) : 0;
 #endif
 }

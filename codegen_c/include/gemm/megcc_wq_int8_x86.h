@@ -1,5 +1,6 @@
-// The products of megcc_matmul_wq_int8.h on x86, eight columns to a vector, four k of each. Unsigned
-// bytes by signed ones: of 4 bits 0 .. 15, of 8 the magnitude, with the sign given to the row's.
+// The products of megcc_matmul_wq_int8.h on x86, eight columns to a vector, four k of each.
+// Unsigned bytes by signed ones: of 4 bits 0 .. 15, of 8 the magnitude, with the sign given to the
+// row's.
 //
 //   VNNI    vpdpbusd adds four products to a sum
 //   AVX2    vpmaddubsw adds two to 16 bits: of 4 bits at most 3,810, so that 32 k fit; of 8 bits at
@@ -14,7 +15,6 @@
 #define MEGCC_WQ8_UNIT 16
 #define MEGCC_WQ8_TILE 4
 #define MEGCC_SIMD_MAX 8
-#define MEGCC_WQ8_SIXTEEN
 
 #include "gemm/megcc_wq_int8_rows.h"
 
@@ -70,9 +70,7 @@ MEGCC_INLINE __m256i megcc_wq8_four(const int8_t *x) {
   return _mm256_set1_epi32(four);
 }
 
-MEGCC_INLINE __m256i megcc_wq8_low(__m256i w) {
-  return _mm256_and_si256(w, _mm256_set1_epi8(15));
-}
+MEGCC_INLINE __m256i megcc_wq8_low(__m256i w) { return _mm256_and_si256(w, _mm256_set1_epi8(15)); }
 MEGCC_INLINE __m256i megcc_wq8_high(__m256i w) { return megcc_wq8_low(_mm256_srli_epi16(w, 4)); }
 
 // Sums of eight columns are a vector `a`, and a second one `b`: another sum of 32 bits, or one of
@@ -100,8 +98,7 @@ MEGCC_INLINE megcc_wq8_pair megcc_wq8_mla(megcc_wq8_pair s, __m256i w, __m256i x
 #elif BITS == 4
   s.b = _mm256_add_epi16(s.b, _mm256_maddubs_epi16(w, x));
 #else
-  s.a = _mm256_add_epi32(s.a,
-                         _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
+  s.a = _mm256_add_epi32(s.a, _mm256_madd_epi16(_mm256_maddubs_epi16(w, x), _mm256_set1_epi16(1)));
 #endif
   return s;
 }
@@ -131,14 +128,14 @@ MEGCC_INLINE megcc_wq8_pair megcc_wq8_half(megcc_wq8_pair s, const int8_t *w, __
 #endif
 }
 
-#define MEGCC_WQ8_A_STEP                                                                   \
-  {                                                                                        \
-    const __m256i x0 = megcc_wq8_four(x), x1 = megcc_wq8_four(x + 4);                      \
-    const __m256i x2 = megcc_wq8_four(x + 8), x3 = megcc_wq8_four(x + 12);                 \
-    low = megcc_wq8_half(low, w, x0, x1, x2, x3);                                          \
-    high = megcc_wq8_half(high, w + 16 * BITS, x0, x1, x2, x3);                            \
-    w += 32 * BITS;                                                                        \
-    x += MEGCC_WQ8_STEP;                                                                   \
+#define MEGCC_WQ8_A_STEP                                                   \
+  {                                                                        \
+    const __m256i x0 = megcc_wq8_four(x), x1 = megcc_wq8_four(x + 4);      \
+    const __m256i x2 = megcc_wq8_four(x + 8), x3 = megcc_wq8_four(x + 12); \
+    low = megcc_wq8_half(low, w, x0, x1, x2, x3);                          \
+    high = megcc_wq8_half(high, w + 16 * BITS, x0, x1, x2, x3);            \
+    w += 32 * BITS;                                                        \
+    x += MEGCC_WQ8_STEP;                                                   \
   }
 // The sums, and a row by so many steps of 16 columns; both pointers move behind them.
 MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weights,
@@ -167,15 +164,26 @@ MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums s, const int8_t **weigh
 MEGCC_INLINE __m256i megcc_wq8_whole(const megcc_elem_t *a, megcc_vf inverse) {
   return _mm256_cvtps_epi32(megcc_vf_mul(megcc_vf_load(a), inverse));
 }
-MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, const megcc_elem_t *a, megcc_vf inverse) {
+MEGCC_INLINE int32_t megcc_wq8_sixteen(int8_t *to, int32_t half, const megcc_elem_t *a,
+                                       megcc_vf inverse) {
   const __m256i both =
       _mm256_packs_epi32(megcc_wq8_whole(a, inverse), megcc_wq8_whole(a + 8, inverse));
   const __m256i sorted = _mm256_permute4x64_epi64(both, 0xd8);
   const __m128i bytes =
       _mm_packs_epi16(_mm256_castsi256_si128(sorted), _mm256_extracti128_si256(sorted, 1));
   const __m128i sums = _mm_sad_epu8(_mm_xor_si128(bytes, _mm_set1_epi8(-128)), _mm_setzero_si128());
-  _mm_storeu_si128((void *)to, bytes);
+  _mm_storel_epi64((void *)to, bytes);
+  _mm_storel_epi64((void *)(to + half), _mm_unpackhi_epi64(bytes, bytes));
   return _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) - 16 * 128;
+}
+
+MEGCC_INLINE megcc_w16 megcc_wq8_bits(megcc_wq8_sums s) {
+  const megcc_w16 w = {_mm256_castsi256_ps(s.v0), _mm256_castsi256_ps(s.v1)};
+  return w;
+}
+MEGCC_INLINE void megcc_wq8_put(megcc_w16 w, int8_t *p, int8_t *q) {
+  _mm256_storeu_ps((float *)(void *)p, w.v0);
+  _mm256_storeu_ps((float *)(void *)q, w.v1);
 }
 
 // Half a step of weights in bytes.
@@ -196,22 +204,21 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
 
 #define MEGCC_WQ8_EACH(M) M(0) M(1) M(2) M(3)
 #define MEGCC_WQ8_TOTAL(r) __m256 t##r = _mm256_setzero_ps();
-#define MEGCC_WQ8_BEGIN(r) \
-  megcc_wq8_pair s##r = megcc_wq8_begin(MEGCC_WQ8_FIRST(r));
+#define MEGCC_WQ8_BEGIN(r) megcc_wq8_pair s##r = megcc_wq8_begin(MEGCC_WQ8_FIRST(r));
 #define MEGCC_WQ8_MULTIPLY(r) s##r = megcc_wq8_mla(s##r, w, megcc_wq8_four(x + 16 * (r)), g & 1);
 #define MEGCC_WQ8_FLUSH(r) s##r = megcc_wq8_flush(s##r);
-#define MEGCC_WQ8_ADD(r)                                                                   \
-  t##r = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(megcc_wq8_end(s##r)), columns),  \
+#define MEGCC_WQ8_ADD(r)                                                                  \
+  t##r = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(megcc_wq8_end(s##r)), columns), \
                          _mm256_broadcast_ss(scales + (r)), t##r);
 #define MEGCC_WQ8_PUT(r) _mm256_storeu_ps(out + MEGCC_WQ_COLS * (r), t##r);
-#define MEGCC_WQ8_GROUP(group)                            \
-  {                                                       \
-    enum { g = group };                                   \
-    const int8_t *x = at + 4 * g;                         \
-    const __m256i w = megcc_wq8_load(p + 32 * g);         \
-    MEGCC_WQ8_EACH(MEGCC_WQ8_MULTIPLY)                    \
+#define MEGCC_WQ8_GROUP(group)                    \
+  {                                               \
+    enum { g = group };                           \
+    const int8_t *x = at + 4 * g;                 \
+    const __m256i w = megcc_wq8_load(p + 32 * g); \
+    MEGCC_WQ8_EACH(MEGCC_WQ8_MULTIPLY)            \
   }
-#define MEGCC_WQ8_TILE_STEP                                                              \
+#define MEGCC_WQ8_TILE_STEP                                                             \
   MEGCC_WQ8_GROUP(0) MEGCC_WQ8_GROUP(1) MEGCC_WQ8_GROUP(2) MEGCC_WQ8_GROUP(3) p += 128; \
   at += 64;
 
@@ -248,7 +255,5 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   }
   MEGCC_WQ8_EACH(MEGCC_WQ8_PUT)
 }
-
-#include "gemm/megcc_wq_int8_round.h"
 
 #endif  // MEGCC_WQ_INT8_X86_H

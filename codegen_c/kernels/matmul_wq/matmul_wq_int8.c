@@ -50,9 +50,9 @@
 // kernel: matmul_wq_int8_f16_c arch=portable isa=simd dtype="lhs=f16 scale=f16,f32" rank=10
 //   tolerance=1e-3 MEGCC_F16=1 include=gemm/megcc_wq_int8_c.h
 //
-// Rows that become int8 by the blocks of k: megcc_matmul_wq_int8.h. By sdot, by smmla, or in vectors
-// of columns that compilers make of plain C, with which the others agree but for the order in which
-// blocks are added.
+// Rows that become int8 by the blocks of k: megcc_matmul_wq_int8.h. By sdot, or smmla, or smull; by
+// vpmaddubsw, or vpdpbusd; or in vectors of columns that compilers make of plain C. Sums of a block
+// are exact, so all agree but for the rounding of floats.
 #include "gemm/megcc_matmul_wq_int8.h"
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

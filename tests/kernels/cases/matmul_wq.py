@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from cases.conv2d import ACT, PARAMETERS, finish
 
+from tests.int8_rows import rounded
+
 _RELU = {"act": ACT["RELU"]}
 _RELU6 = {"act": ACT["CLIP"], "act_a": 0.0, "act_b": 6.0}
 _SIZES = [
@@ -30,21 +32,26 @@ _INT8_SIZES = [
     (3, 5, 80, 64), (4, 24, 21, 21), (5, 30, 288, 256), (6, 8, 96, 32), (7, 59, 100, 32),
     (101, 19, 48, 16), (0, 4, 16, 16),
 ]  # fmt: skip
-CASES += [
-    *({"m": m, "n": n, "k": k, "block": b, "bits": bits, "zero": z, "bias": n % 2, "int8": 1}
+_INT8 = [
+    *({"m": m, "n": n, "k": k, "block": b, "bits": bits, "zero": z}
       for m, n, k, b in _INT8_SIZES for bits in (4, 8) for z in (0, 1)),
-    *({"m": m, "n": 21, "k": 30, "block": 30, "bits": bits, "zero": z, "channel_scales": 0,
-       "int8": 1} for m in (1, 5) for bits in (4, 8) for z in (0, 1)),
-    *({"m": m, "n": 37, "k": 32, "block": 16, "bits": 4, "bias": 1, "residual": r, "int8": 1, **act}
-      for m in (1, 4, 6) for r in (1, 2) for act in (_RELU, _RELU6)),
-    # Sums are as large as they can be, or the rows have zeros and numbers that are not finite.
-    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": bits, "zero": z, "weights": end, "rows": "ends",
-       "int8": 1} for m in (1, 4) for bits in (4, 8) for z in (0, 1) for end in ("least", "most")),
-    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": 4, "rows": "odd", "int8": 1} for m in (1, 4)),
+    *({"m": m, "n": 21, "k": 30, "block": 30, "bits": bits, "zero": int(bits == 4),
+       "channel_scales": 0}
+      for m in (1, 5) for bits in (4, 8)),
+    *({"m": m, "n": 37, "k": 32, "block": 16, "bits": 4, "residual": r, **act}
+      for m in (1, 4, 6) for r, act in ((1, _RELU), (2, _RELU6))),
+    # Sums are as large as they can be, or rows have zeros and numbers that are not finite.
+    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": bits, "zero": z, "weights": end,
+       "rows": "ends"}
+      for m in (1, 4) for bits in (4, 8) for z in (0, 1) for end in ("least", "most")),
+    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": 4, "zero": 1, "rows": "odd"} for m in (1, 4)),
 ]  # fmt: skip
 HALVES = CASES[::2]  # scales in f16, too
 #: Scales in f32 beside f16.
 CASES += [{**row, "half": 1} for row in CASES[1::4]]
+_INT8 = [{**row, "bias": int(row["bits"] == 4), "int8": 1} for row in _INT8]
+HALVES += [row for row in _INT8 if row["n"] in (59, 70)]
+CASES += [*_INT8, *({**row, "half": 1} for row in _INT8 if row["n"] == 30)]
 
 
 def facts(row):
@@ -66,18 +73,6 @@ def _rows(f, rng):
         rows[-1, :2] = np.inf, np.nan if m > 1 else 3
         rows[m // 2, 2 * b] = np.nan
     return rows
-
-
-def rounded(rows, block):
-    """Rows as int8 by blocks, in float again: the definition in ``op/matmul_wq.h``."""
-    parts = []
-    for part in np.split(rows.astype(np.float32), range(block, rows.shape[1], block), axis=1):
-        most = np.abs(part).max(axis=1, keepdims=True)
-        with np.errstate(all="ignore"):
-            scale = np.where(most >= 1e-30, np.float32(127) / most, np.float32(0))
-            whole = np.rint(part * scale.astype(np.float32)).astype(np.float64)
-            parts.append(whole * (most / np.float32(127)).astype(np.float64))
-    return np.concatenate(parts, axis=1)
 
 
 def operands(f, rng):
