@@ -25,8 +25,8 @@ from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.draws import DRAWN
-from tvm_megcc.relax_tools.int8_rows import ALLOWED
 from tvm_megcc.relax_tools.exprs import expressions
+from tvm_megcc.relax_tools.int8_rows import ALLOWED
 from tvm_megcc.relax_tools.shape_exprs import (
     bounds_of,
     multiples_of,
