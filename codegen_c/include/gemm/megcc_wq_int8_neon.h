@@ -44,13 +44,35 @@ MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
   return w;
 }
 
+// Four k of a row twice, or on AArch64, whose multiplications take the upper halves of vectors,
+// four times.
+#if defined(__aarch64__)
+typedef int8x16_t megcc_wq8_x;
+typedef int32x4x4_t megcc_wq8_four;
+#define MEGCC_WQ8_X vld4q_dup_s32
+#define MEGCC_WQ8_K vreinterpretq_s8_s32
+#define MEGCC_WQ8_MULL(w, x) vmull_s8(vget_low_s8(w), vget_low_s8(x))
+#define MEGCC_WQ8_MULL_HIGH(w, x) vmull_high_s8(w, x)
+#define MEGCC_WQ8_MLAL(p, w, x) vmlal_s8(p, vget_low_s8(w), vget_low_s8(x))
+#define MEGCC_WQ8_MLAL_HIGH(p, w, x) vmlal_high_s8(p, w, x)
+#else
+typedef int8x8_t megcc_wq8_x;
+typedef int32x2x4_t megcc_wq8_four;
+#define MEGCC_WQ8_X vld4_dup_s32
+#define MEGCC_WQ8_K vreinterpret_s8_s32
+#define MEGCC_WQ8_MULL(w, x) vmull_s8(vget_low_s8(w), x)
+#define MEGCC_WQ8_MULL_HIGH(w, x) vmull_s8(vget_high_s8(w), x)
+#define MEGCC_WQ8_MLAL(p, w, x) vmlal_s8(p, vget_low_s8(w), x)
+#define MEGCC_WQ8_MLAL_HIGH(p, w, x) vmlal_s8(p, vget_high_s8(w), x)
+#endif
+
 // Four columns, of each two sums of 16 bits, and of 32.
-#define MEGCC_WQ8_PLUS(p, w, x)             \
-  p##0 = vmlal_s8(p##0, vget_low_s8(w), x); \
-  p##1 = vmlal_s8(p##1, vget_high_s8(w), x);
-#define MEGCC_WQ8_FIRST(p, w, x)                \
-  int16x8_t p##0 = vmull_s8(vget_low_s8(w), x); \
-  int16x8_t p##1 = vmull_s8(vget_high_s8(w), x);
+#define MEGCC_WQ8_PLUS(p, w, x)      \
+  p##0 = MEGCC_WQ8_MLAL(p##0, w, x); \
+  p##1 = MEGCC_WQ8_MLAL_HIGH(p##1, w, x);
+#define MEGCC_WQ8_FIRST(p, w, x)         \
+  int16x8_t p##0 = MEGCC_WQ8_MULL(w, x); \
+  int16x8_t p##1 = MEGCC_WQ8_MULL_HIGH(w, x);
 #define MEGCC_WQ8_FLUSH(s, p)     \
   s##0 = vpadalq_s16(s##0, p##0); \
   s##1 = vpadalq_s16(s##1, p##1);
@@ -83,27 +105,29 @@ MEGCC_INLINE int8x16_t megcc_wq8_high(int8x16_t w) {
 #endif
 
 MEGCC_INLINE int32x4_t megcc_wq8_columns(int32x4_t s, int32x4_t low, int32x4_t high) {
+#if defined(__aarch64__)
+  return vaddq_s32(s, vpaddq_s32(low, high));
+#else
   const int32x2_t a = vpadd_s32(vget_low_s32(low), vget_high_s32(low));
   const int32x2_t b = vpadd_s32(vget_low_s32(high), vget_high_s32(high));
   return vaddq_s32(s, vcombine_s32(a, b));
+#endif
 }
 
 // Eight columns by so many steps of a row: a third of Armv7's registers is sums.
-#define MEGCC_WQ8_EIGHT(s, t, at)                                                  \
-  {                                                                                \
-    const int8_t *v = at, *x = *row;                                               \
-    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;                      \
-    for (int32_t i = 0; i < steps; ++i, v += 32 * BITS, x += MEGCC_WQ8_STEP) {     \
-      const int32x4_t k = vreinterpretq_s32_s8(vld1q_s8(x));                       \
-      const int8x8_t x0 = vreinterpret_s8_s32(vdup_lane_s32(vget_low_s32(k), 0));  \
-      const int8x8_t x1 = vreinterpret_s8_s32(vdup_lane_s32(vget_low_s32(k), 1));  \
-      const int8x8_t x2 = vreinterpret_s8_s32(vdup_lane_s32(vget_high_s32(k), 0)); \
-      const int8x8_t x3 = vreinterpret_s8_s32(vdup_lane_s32(vget_high_s32(k), 1)); \
-      MEGCC_WQ8_QUAD(s, v)                                                         \
-      MEGCC_WQ8_QUAD(t, v + 16)                                                    \
-    }                                                                              \
-    s = megcc_wq8_columns(s, s0, s1);                                              \
-    t = megcc_wq8_columns(t, t0, t1);                                              \
+#define MEGCC_WQ8_EIGHT(s, t, at)                                               \
+  {                                                                             \
+    const int8_t *v = at, *x = *row;                                            \
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;                   \
+    for (int32_t i = 0; i < steps; ++i, v += 32 * BITS, x += MEGCC_WQ8_STEP) {  \
+      const megcc_wq8_four f = MEGCC_WQ8_X((const int32_t *)(const void *)x);   \
+      const megcc_wq8_x x0 = MEGCC_WQ8_K(f.val[0]), x1 = MEGCC_WQ8_K(f.val[1]); \
+      const megcc_wq8_x x2 = MEGCC_WQ8_K(f.val[2]), x3 = MEGCC_WQ8_K(f.val[3]); \
+      MEGCC_WQ8_QUAD(s, v)                                                      \
+      MEGCC_WQ8_QUAD(t, v + 16)                                                 \
+    }                                                                           \
+    s = megcc_wq8_columns(s, s0, s1);                                           \
+    t = megcc_wq8_columns(t, t0, t1);                                           \
   }
 
 // The sums, and a row by so many steps of 16 columns; both pointers move behind them.
