@@ -142,7 +142,18 @@ def weights_alone() -> onnx.ModelProto:
                     if zero:
                         y = g.add("Relu", y) if scales else y
                         g.add("Add", y, g.x(rows, 24, dtype=F32))
+    _int8_rows(g, F32)
     return g.model()
+
+
+def _int8_rows(g: Nodes, dtype: int) -> None:
+    """Products of one row and of several that become int8, by weights of 4 bits in blocks."""
+    kind = "float16" if dtype == F16 else "float32"
+    for rows in (1, 9):
+        packed = g.w(np.arange(24 * 2 * 16).reshape(24, 2, 16) % 251 + rows, "uint8")
+        operands = [g.x(rows, 64, dtype=dtype), packed, g.w(np.full((24, 2), 0.125), kind)]
+        g.add("MatMulNBits", *operands, domain="com.microsoft", K=64, N=24, bits=4, block_size=32,
+              accuracy_level=4)  # fmt: skip
 
 
 def halves() -> onnx.ModelProto:
@@ -174,6 +185,7 @@ def halves() -> onnx.ModelProto:
         w = np.arange(1536).reshape(64, 24) % 7 + rows
         real = g.add("DequantizeLinear", g.w(w, "int8"), half(24), axis=1)
         g.add("MatMul", x(rows, 64), real)
+    _int8_rows(g, F16)
     g.add("Conv", x(1, 8, 24, 24), g.add("Tanh", x(8, 8, 3, 3)), pads=[1] * 4)
     scales = g.w([1, 1, 2, 2])
     g.add("Resize", conv(32, 1, 1), "", scales, mode="linear")

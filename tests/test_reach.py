@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 
 #: Machines with instructions for 8 and 16 bits, and those without.
 MACHINES = (
-    *ARCHITECTURES, "arm64+dotprod", "arm64+dotprod+i8mm", "arm64+fp16", "cortexm+dsp",
-    "cortexm+mve.fp",
+    *ARCHITECTURES, "arm64+dotprod", "arm64+i8mm", "arm64+dotprod+i8mm", "arm64+fp16",
+    "cortexm+dsp", "cortexm+mve.fp",
     "x86+avx2", "x86+avxvnni", "x86+avx512vnni",
 )  # fmt: skip
 IMAGE = [1, 8, 12, 12]

@@ -25,11 +25,12 @@ def register() -> None:
     """
     from tvm_megcc import target
     from tvm_megcc.byoc import default
-    from tvm_megcc.relax_tools import checks, draws, stretching
+    from tvm_megcc.relax_tools import checks, draws, int8_rows, stretching
 
     target.register()
     checks.register()
     draws.register()
+    int8_rows.register()
     stretching.register()
     attach_dispatch()
     attach_codegen()

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from tvm import relax
 
-from tests.passes.support import build, operators
+from tests.passes.support import build, operators, run
+from tvm_megcc.core.preference import Preference
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.match import find_matches
-from tvm_megcc.passes import FoldConstants, WidenWeights, stages
+from tvm_megcc.passes import FoldConstants, HalfPrecision, WidenWeights, stages
+from tvm_megcc.relax_tools.int8_rows import allowing
 from tvm_megcc.relax_tools.work_attributes import work_of
 
 op = relax.op
@@ -80,6 +82,53 @@ def test_one_call_of_a_kernel(name: str) -> None:
     found = match.request.facts
     assert {name: found[name] for name in facts} == facts and found["bias"] and found["act"]
     assert found["m"] == 3 and match.request.operands["rhs"].shape == (N, k)
+
+
+def int8_rows(block: int, count: int, **more: object) -> relax.Expr:
+    """`count` blocks of each of N columns, whose product may round its other operand to int8."""
+    numbers = dequantised((N * count, block), 0, **more)
+    weights = allowing(relax.BlockBuilder().normalize(numbers))
+    return op.permute_dims(op.reshape(weights, (N, count * block)))
+
+
+@pytest.mark.parametrize(("block", "count", "int8"), [(16, 3, 1), (64, 2, 1), (7, 1, 1), (8, 2, 0)])
+def test_rows_in_int8(block: int, count: int, int8: int) -> None:
+    """Where the weights allow it, blocks are steps of 16 or one, and nobody wants exact sums."""
+    before = build(lambda x: op.matmul(x, int8_rows(block, count)), (3, block * count))
+    kept = WidenWeights("arm64")(FoldConstants(keep_weights=True)(before))
+    for exact in (False, True):
+        (match,) = find_matches(kept["main"], "arm64", Preference(exact=exact)).values()
+        assert match.request.facts["int8"] == (int8 and not exact)
+        assert {"int8" in kernel.stem for kernel in match.kernels} == {bool(int8 and not exact)}
+        assert not isinstance(match.request.operands["lhs"], relax.Call)
+
+
+def test_rows_in_int8_of_f16() -> None:
+    before = build(lambda x: op.matmul(x, int8_rows(32, 2)), (3, 64))
+    half = HalfPrecision("fp16")(FoldConstants(keep_weights=True)(before))
+    matches = find_matches(WidenWeights("arm64")(half)["main"], "arm64").values()
+    (facts,) = (m.request.facts for m in matches if m.request.op == "matmul_wq")
+    assert (facts["L"], facts["int8"]) == ("f16", 1)
+
+
+def test_weights_that_become_floats_allow_nothing() -> None:
+    def body(x: relax.Expr) -> relax.Expr:
+        weights = int8_rows(N, 1, high=7, low=-8)
+        return op.matmul(op.matmul(x, weights), weights)
+
+    before = build(body, (3, N))
+    assert "relax.call_pure_packed" in operators(before)
+    for after in (FoldConstants()(before), FoldConstants(keep_weights=True)(before)):
+        assert operators(after) == ["relax.matmul", "relax.matmul"]
+
+
+def test_int8_rows_run_in_tvm() -> None:
+    """The call that allows them is the identity there."""
+    rng = np.random.default_rng(2)
+    mod = build(lambda x: op.matmul(x, int8_rows(16, 2)), (3, 32))
+    x = rng.standard_normal((3, 32)).astype(np.float32)
+    want = run(FoldConstants()(mod), x)[0]
+    np.testing.assert_allclose(run(mod, x)[0], want, rtol=1e-5, atol=1e-5)
 
 
 def twice(x: relax.Expr) -> relax.Expr:

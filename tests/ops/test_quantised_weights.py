@@ -12,6 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.closeness import compare
+from tests.int8_rows import rounded
 from tests.ops.packages import runner
 from tvm_megcc.core.dtypes import of, packed
 from tvm_megcc.core.preference import DEFAULT, Preference
@@ -21,13 +22,14 @@ pytestmark = pytest.mark.slow
 K, ROWS = 200, 7
 #: ONNX's name of a type -> ours, its least and its greatest number.
 TYPES = {"INT8": ("i8", -128, 127), "UINT8": ("u8", 0, 255), "INT4": ("i4", -8, 7),
-         "UINT4": ("u4", 0, 15)}  # fmt: skip
+         "UINT4": ("u4", 0, 15), "UINT2": ("u2", 0, 3)}  # fmt: skip
 
 
 class Net:
     """Products of one input, each with weights of its own, and what they give in double."""
 
-    def __init__(self) -> None:
+    def __init__(self, int8: bool = True) -> None:
+        self.int8 = int8  # whether rows become int8 where the accuracy level lets them
         self.rng = np.random.default_rng(0)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
@@ -75,8 +77,9 @@ class Net:
         return name, (numbers - wide[1]) * wide[0]
 
     def nbits(
-        self, x: str, n: int, bits: int, block: int, zero: bool, bias: bool, mixed: bool = False
-    ) -> None:
+        self, x: str, n: int, bits: int, block: int, zero: bool, bias: bool, mixed: bool = False,
+        level: int = 0,
+    ) -> None:  # fmt: skip
         blocks, kind = -(-K // block), f"UINT{bits}"
         numbers, scale = self.integers((n, blocks * block), kind), self.scales(n, blocks)
         point = self.integers((n, blocks), kind) if zero else np.full((n, blocks), 1 << bits - 1)
@@ -98,11 +101,14 @@ class Net:
             self.rng.shuffle(groups)
         operands.append(self.constant(groups.astype(np.int32), "INT32") if mixed else "")
         operands += [self.constant(last)] if bias else []
+        int8 = level == 4 and self.int8
         y = self.node("MatMulNBits", *operands, domain="com.microsoft", K=K, N=n, bits=bits,
-                      block_size=block)  # fmt: skip
+                      block_size=block, accuracy_level=level)  # fmt: skip
         wide = [a.astype(np.float64)[:, groups] for a in (point, scale)]
         weights = (numbers[:, :K] - wide[0]) * wide[1]
-        self.answers[y] = (x, lambda v: v @ weights.T + last * bias)
+        self.answers[y] = (
+            x, lambda v: (rounded(v, block) if int8 else v) @ weights.T + last * bias
+        )  # fmt: skip
 
     def model(self) -> onnx.ModelProto:
         graph = helper.make_graph(
@@ -162,6 +168,17 @@ def test_products_of_quantised_weights(precision: str, limit: float, tmp_path: P
     model = check(net, tmp_path, Preference(precision=precision), limit)
     (facts,) = json.loads((tmp_path / "pkg" / "manifest.json").read_text())["per_arch"].values()
     assert facts["weight_bytes"] <= 1.1 * sum(len(t.raw_data) for t in model.graph.initializer)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_rows_in_int8(exact: bool, tmp_path: Path) -> None:
+    """Accuracy level 4: rows become int8 by the blocks of the weights; not with ``--exact``."""
+    net = Net(int8=not exact)
+    net.nbits("x", 48, 4, 32, zero=False, bias=True, level=4)
+    net.nbits("v", 33, 8, 64, zero=True, bias=True, level=4)
+    net.nbits("v", 33, 2, 128, zero=True, bias=True, level=4)
+    net.nbits("x", 48, 4, 32, zero=False, bias=True, level=1)
+    check(net, tmp_path, Preference(exact=exact))
 
 
 def test_weights_that_others_read_are_floats(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
     matmul(x, [permute_dims]([strided_slice]([reshape](dequantize(numbers, scales, zeros)))))
 
+A call of `relax_tools.int8_rows` around ``dequantize`` lets the kernel round `x` to int8.
 `weights` finds calls of ``dequantize`` of this form, which stay until kernels have been asked.
 """
 
@@ -20,6 +21,7 @@ from tvm_megcc.fuse.graph import Graph
 from tvm_megcc.fuse.request import Anchor, Parts, Request, channel_vector
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.exprs import constant, dtype_of
+from tvm_megcc.relax_tools.int8_rows import allowed_of
 from tvm_megcc.relax_tools.moved_constants import moved
 from tvm_megcc.relax_tools.traits import MATMUL, MOVES
 
@@ -28,6 +30,9 @@ Array = np.ndarray
 _DEQUANTIZE = "relax.dequantize"
 _RESHAPE, _SLICE, _SWAP = "relax.reshape", "relax.strided_slice", "relax.permute_dims"
 
+#: Blocks of rows in int8 are multiples of this, or one is the row; and the longest, whose sums are
+#: within 32 bits.
+_STEP, _LONGEST = 16, 1 << 16
 #: Operators between the numbers and the product, in order; a second transpose is the model's own.
 _CHAINS = tuple(
     shape + cut + swaps
@@ -42,8 +47,9 @@ def anchors() -> Iterator[Anchor]:
     for chain in _CHAINS:
         lhs, numbers, scale, zero = (wildcard() for _ in range(4))
         quantised = is_op(_DEQUANTIZE)(numbers, scale, zero)
-        parts = {"lhs": lhs, "quantised": quantised}
-        pattern = quantised
+        allowed = is_op("relax.call_pure_packed")(wildcard(), quantised)
+        parts = {"lhs": lhs, "quantised": quantised, "allowed": allowed}
+        pattern = allowed | quantised
         for number, name in enumerate(chain):
             others = {_RESHAPE: 1, _SLICE: 4, _SWAP: 0}[name]
             pattern = is_op(name)(pattern, *(wildcard() for _ in range(others)))
@@ -80,11 +86,12 @@ def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
             return None
         call = graph.values[users[0]]
         if op_name(call) == MATMUL:
-            chain = tuple(op_name(graph.values[v]) for v in between)
+            calls = [graph.values[v] for v in between]
+            chain = tuple(op_name(c) for c in calls if allowed_of(c) is None)
             lhs, rhs = call.args
             is_weights = chain in _CHAINS and rhs.same_as(var) and not lhs.same_as(var)
             return tuple(between) if is_weights else None
-        if op_name(call) not in MOVES:
+        if op_name(call) not in MOVES and (between or allowed_of(call) is None):
             return None
         (var,) = users
         between.append(var)
@@ -92,6 +99,8 @@ def _between(graph: Graph, var: relax.Var) -> tuple[relax.Var, ...] | None:
 
 def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
     lhs, call, root = parts["lhs"], parts["quantised"], parts["root"]
+    if "allowed" in parts and allowed_of(parts["allowed"]) is None:
+        return None
     numbers, scale, zero = (constant(arg) for arg in call.args)
     shapes = [parts.shape_of(e) for e in (lhs, root)]
     if numbers is None or scale is None or zero is None or None in shapes:
@@ -118,9 +127,12 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
         if vector is None:
             return None
         operands["bias"] = vector
+    whole = (block % _STEP == 0 or block == k) and block <= _LONGEST
+    int8 = "allowed" in parts and whole and not parts.preference.exact
     facts = {
         "m": m, "n": n, "k": k, "block": block, "bits": bits, "bias": int("bias" in operands),
-        "zero": int("zero" in operands), "channel_scales": int(scales.size > 1), **tail.facts,
+        "zero": int("zero" in operands), "channel_scales": int(scales.size > 1),
+        "int8": int(int8), **tail.facts,
     }  # fmt: skip
     return Request("matmul_wq", facts, {**operands, **tail.operands})
 

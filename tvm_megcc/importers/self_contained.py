@@ -26,6 +26,7 @@ from tvm_megcc.relax_tools.checks import CHECKED
 from tvm_megcc.relax_tools.control_flow import called_by, region_of
 from tvm_megcc.relax_tools.draws import DRAWN
 from tvm_megcc.relax_tools.exprs import expressions
+from tvm_megcc.relax_tools.int8_rows import ALLOWED
 from tvm_megcc.relax_tools.shape_exprs import (
     bounds_of,
     multiples_of,
@@ -47,7 +48,7 @@ _BY_NAME = {
 }
 
 #: Functions of ours that imported models call; in a package they are steps of the VM.
-_OWN = {CHECKED, DRAWN}
+_OWN = {CHECKED, DRAWN, ALLOWED}
 
 #: Operators whose result is as large as the data says; Relax itself gives it no dims.
 _OF_DATA_SIZE = {"relax.nonzero", "relax.unique"}

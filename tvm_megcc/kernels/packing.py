@@ -304,6 +304,27 @@ def _halves(rows: Array) -> Array:
 
 
 @packer
+def wq_dots(array: Array, call: Call, kr: int, flip: int) -> Array:
+    """Quantised weights ``[N, K]`` for dot products with rows in int8: ``[ceil(N / 16), bytes]``.
+
+    Of 16 columns, 16 k follow 16 k; of these the groups of `kr` k of eight columns, then those of
+    the others. Where the fact ``bits`` is 4, groups of the upper eight k are the upper halves of
+    bytes; with `flip`, 8 is added to each number.
+    """
+    n, k = array.shape
+    panels, steps, groups = -(-n // 16), -(-k // 16), 16 // kr
+    padded = np.zeros((panels * 16, steps * 16), np.int8)
+    padded[:n, :k] = array
+    split = padded.reshape(panels, 2, 8, steps, groups, kr)
+    rows = split.transpose(0, 3, 1, 4, 2, 5)  # panel, step, half, group, column, k
+    if int(call.facts["bits"]) == 4:
+        rows = rows ^ 8 if flip else rows
+        low, high = rows[:, :, :, : groups // 2], rows[:, :, :, groups // 2 :]
+        rows = low & 15 | high << 4
+    return np.ascontiguousarray(rows).reshape(panels, -1)
+
+
+@packer
 def wq_blocks(array: Array, call: Call, nr: int) -> Array:
     """Scales or zero points of blocks, ``[N * blocks]``, as ``[ceil(N / nr), blocks, nr]``.
 

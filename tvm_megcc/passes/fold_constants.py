@@ -16,6 +16,7 @@ from tvm.relax.expr_functor import mutator
 
 from tvm_megcc.fuse import matmul_wq
 from tvm_megcc.fuse.widened import widened
+from tvm_megcc.relax_tools import int8_rows
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import as_int, constant, make_constant, static_shape
@@ -98,6 +99,11 @@ class _Folder(Keeping):
     def _sizes(self, call: relax.Call) -> relax.Expr:
         sizes = [as_int(v) for v in call.args[0].ty.values or [None]]
         return call if None in sizes else make_constant(np.array(sizes, np.int64))
+
+    @on("relax.call_pure_packed")
+    def _without_leave(self, call: relax.Call) -> relax.Expr:
+        weights = int8_rows.allowed_of(call)
+        return call if weights is None or weights in self.kept else bound(self, weights)
 
     @on(*_FOLD, *MOVES, "relax.broadcast_to")
     def _evaluated(self, call: relax.Call) -> relax.Expr:

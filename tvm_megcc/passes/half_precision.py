@@ -45,7 +45,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
-from tvm_megcc.relax_tools import half, traits
+from tvm_megcc.relax_tools import half, int8_rows, traits
 from tvm_megcc.relax_tools.calls import op_name, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
@@ -283,6 +283,8 @@ class _Rewriter(PyExprMutator):
             callee = self.loops.callees[call.op.name_hint]
             pairs = zip(args, callee.ty.params, strict=True)
             return relax.Call(callee, [self._typed(arg, ty) for arg, ty in pairs])
+        if int8_rows.allowed_of(call) is not None:
+            return int8_rows.allowing(args[1])
         if not name or name.startswith(("relax.call_", "relax.vm.", "relax.builtin.")):
             args = [self._like(new, old) for new, old in zip(args, call.args, strict=True)]
         elif name == "relax.dequantize" and all(constant(arg) is not None for arg in args):
@@ -376,7 +378,7 @@ class _Rewriter(PyExprMutator):
             if not isinstance(var, relax.DataflowVar):
                 yield None, None
             for user, value in self.users.get(var, ()):
-                if op_name(value) in MOVES:
+                if op_name(value) in MOVES or int8_rows.allowed_of(value) is not None:
                     waiting.append(user)
                 else:
                     yield user, value

@@ -62,11 +62,16 @@ MEGCC_INLINE size_t megcc_wq_bytes(int32_t length) {
   return (size_t)(BITS == 4 ? (length + 1) / 2 : length) * MEGCC_WQ_COLS;
 }
 
-// The begin of a panel.
-MEGCC_INLINE megcc_wq_at_t megcc_wq_panel(void *const *ptr, const int32_t *attr, int32_t panel) {
+// Bytes of a panel.
+MEGCC_INLINE size_t megcc_wq_panel_bytes(int32_t k, int32_t block) {
+  return (size_t)(k / block) * megcc_wq_bytes(block) + megcc_wq_bytes(k % block);
+}
+
+// The begin of a panel; panels have so many bytes.
+MEGCC_INLINE megcc_wq_at_t megcc_wq_panel(void *const *ptr, const int32_t *attr, int32_t panel,
+                                          size_t bytes) {
   const int32_t k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
   const size_t blocks = (size_t)((k + block - 1) / block);
-  const size_t bytes = (size_t)(k / block) * megcc_wq_bytes(block) + megcc_wq_bytes(k % block);
   const size_t first = CHANNELS ? (size_t)panel * blocks * MEGCC_WQ_COLS : 0;
   megcc_wq_at_t at;
   at.weights = (const int8_t *)ptr[1] + (size_t)panel * bytes;

@@ -59,6 +59,7 @@ MEGCC_INLINE megcc_w16 megcc_wq_block_sum(const float **row, const int8_t **weig
 MEGCC_INLINE void megcc_matmul_wq_row(void *const *ptr, const int32_t *attr, void *workspace,
                                       int32_t m, int32_t begin, int32_t end) {
   const int32_t n = attr[MATMUL_WQ_N], k = attr[MATMUL_WQ_K], block = attr[MATMUL_WQ_BLOCK];
+  const size_t bytes = megcc_wq_panel_bytes(k, block);
   const size_t at_row = (size_t)m * (size_t)n;
   const megcc_elem_t *lhs = (const megcc_elem_t *)ptr[0] + (size_t)m * (size_t)k;
   const megcc_elem_t *bias = BIAS ? ptr[3 + ZERO] : NULL;
@@ -76,7 +77,7 @@ MEGCC_INLINE void megcc_matmul_wq_row(void *const *ptr, const int32_t *attr, voi
   (void)workspace, (void)bias, (void)residual, (void)act_a, (void)act_b;
   for (int32_t panel = begin; panel < end; ++panel) {
     const float *a = row;
-    megcc_wq_at_t at = megcc_wq_panel(ptr, attr, panel);
+    megcc_wq_at_t at = megcc_wq_panel(ptr, attr, panel, bytes);
     megcc_w16 total = megcc_w16_dup(0.0f);
     float sums[MEGCC_WQ_COLS];
     for (int32_t left = k; left > 0; left -= block) {

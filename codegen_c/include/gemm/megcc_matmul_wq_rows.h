@@ -68,6 +68,8 @@ MEGCC_HOT static void megcc_wq_widen(megcc_wq_at_t at, int32_t k, int32_t block,
 MEGCC_INLINE void megcc_matmul_wq(void *const *ptr, const int32_t *attr, void *workspace,
                                   int32_t begin, int32_t end) {
   const int32_t m = attr[MATMUL_WQ_M], n = attr[MATMUL_WQ_N], k = attr[MATMUL_WQ_K];
+  const int32_t block = attr[MATMUL_WQ_BLOCK];
+  const size_t bytes = megcc_wq_panel_bytes(k, block);
   const megcc_elem_t *lhs = ptr[0], *bias = BIAS ? ptr[3 + ZERO] : NULL;
   const megcc_elem_t *residual = MEGCC_RESIDUAL(ptr, 3 + ZERO + BIAS);
   megcc_elem_t *dst = MEGCC_OUTPUT(ptr, 3 + ZERO + BIAS);
@@ -93,7 +95,7 @@ MEGCC_INLINE void megcc_matmul_wq(void *const *ptr, const int32_t *attr, void *w
   for (int32_t unit = begin; unit < end; ++unit) {
     const int32_t c0 = unit * MEGCC_WQ_COLS;
     const int32_t cols = n - c0 < MEGCC_WQ_COLS ? n - c0 : MEGCC_WQ_COLS;
-    megcc_wq_widen(megcc_wq_panel(ptr, attr, unit), k, attr[MATMUL_WQ_BLOCK], panels);
+    megcc_wq_widen(megcc_wq_panel(ptr, attr, unit, bytes), k, block, panels);
     g.bias = BIAS ? bias + c0 : NULL;
     for (int32_t first = 0; first < m; first += MEGCC_GEMM_BLOCK) {
       const int32_t count = m - first < MEGCC_GEMM_BLOCK ? m - first : MEGCC_GEMM_BLOCK;

@@ -40,8 +40,13 @@ MEGCC_INLINE megcc_w16 megcc_w16_dup(float x) {
 }
 #define MEGCC_W16_LOAD(i) w.v##i = megcc_vf_load(p + (i)*MEGCC_VL);
 MEGCC_INLINE megcc_w16 megcc_w16_load(const float *p) {
+#if defined(MEGCC_SIMD_NEON_H) && defined(__aarch64__)
+  const float32x4x4_t v = vld1q_f32_x4(p);
+  const megcc_w16 w = {v.val[0], v.val[1], v.val[2], v.val[3]};
+#else
   megcc_w16 w;
   MEGCC_W16_EACH(MEGCC_W16_LOAD)
+#endif
   return w;
 }
 #define MEGCC_W16_STORE(i) megcc_vf_store(p + (i)*MEGCC_VL, w.v##i);

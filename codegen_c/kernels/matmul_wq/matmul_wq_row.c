@@ -1,6 +1,6 @@
 // op: matmul_wq
 // isa: simd
-// when: m == 1
+// when: m == 1 and int8 == 0
 // params: ACT=act RESIDUAL=residual BIAS=bias BITS=bits ZERO=zero CHANNELS=channel_scales
 //   SCALE16=(sizeof(S) == 2)
 // pack: rhs=wq_panels(nr=MEGCC_WQ_COLS) scale=wq_blocks(nr=MEGCC_WQ_COLS)

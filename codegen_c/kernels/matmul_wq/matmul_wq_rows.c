@@ -1,5 +1,6 @@
 // op: matmul_wq
 // isa: simd
+// when: int8 == 0
 // params: ACT=act RESIDUAL=residual BIAS=bias BITS=bits ZERO=zero CHANNELS=channel_scales
 //   SCALE16=(sizeof(S) == 2)
 // tune: MEGCC_WQ_FEW=0,1,4

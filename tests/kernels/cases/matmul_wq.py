@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from cases.conv2d import ACT, PARAMETERS, finish
 
+from tests.int8_rows import rounded
+
 _RELU = {"act": ACT["RELU"]}
 _RELU6 = {"act": ACT["CLIP"], "act_a": 0.0, "act_b": 6.0}
 _SIZES = [
@@ -24,17 +26,53 @@ CASES = [
     *({"m": m, "n": 20, "k": 70, "block": 32, "bits": bits, "zero": 1, "weights": end}
       for m in (1, 4) for bits in (4, 8) for end in ("least", "most")),
 ]  # fmt: skip
+#: Rows that become int8: blocks of steps of 16, or one block; tiles of rows and what they leave.
+_INT8_SIZES = [
+    (1, 1, 1, 1), (1, 17, 7, 7), (1, 33, 64, 32), (1, 16, 40, 16), (1, 70, 33, 16), (2, 17, 9, 9),
+    (3, 5, 80, 64), (4, 24, 21, 21), (5, 30, 288, 256), (6, 8, 96, 32), (7, 59, 100, 32),
+    (101, 19, 48, 16), (0, 4, 16, 16),
+]  # fmt: skip
+_INT8 = [
+    *({"m": m, "n": n, "k": k, "block": b, "bits": bits, "zero": z}
+      for m, n, k, b in _INT8_SIZES for bits in (4, 8) for z in (0, 1)),
+    *({"m": m, "n": 21, "k": 30, "block": 30, "bits": bits, "zero": int(bits == 4),
+       "channel_scales": 0}
+      for m in (1, 5) for bits in (4, 8)),
+    *({"m": m, "n": 37, "k": 32, "block": 16, "bits": 4, "residual": r, **act}
+      for m in (1, 4, 6) for r, act in ((1, _RELU), (2, _RELU6))),
+    # Sums are as large as they can be, or rows have zeros and numbers that are not finite.
+    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": bits, "zero": z, "weights": end,
+       "rows": "ends"}
+      for m in (1, 4) for bits in (4, 8) for z in (0, 1) for end in ("least", "most")),
+    *({"m": m, "n": 20, "k": 96, "block": 32, "bits": 4, "zero": 1, "rows": "odd"} for m in (1, 4)),
+]  # fmt: skip
 HALVES = CASES[::2]  # scales in f16, too
 #: Scales in f32 beside f16.
 CASES += [{**row, "half": 1} for row in CASES[1::4]]
+_INT8 = [{**row, "bias": int(row["bits"] == 4), "int8": 1} for row in _INT8]
+HALVES += [row for row in _INT8 if row["n"] in (59, 70)]
+CASES += [*_INT8, *({**row, "half": 1} for row in _INT8 if row["n"] == 30)]
 
 
 def facts(row):
     a, b = PARAMETERS.get(row.get("act", 0), (0.0, 0.0))
     return {
         "bias": 0, "act": 0, "act_a": a, "act_b": b, "residual": 0, "zero": 0, "channel_scales": 1,
-        **row,
+        "int8": 0, **row,
     }  # fmt: skip
+
+
+def _rows(f, rng):
+    m, k, b = f["m"], f["k"], f["block"]
+    rows = rng.standard_normal((m, k)).astype(np.float32)
+    if f.get("rows") == "ends":
+        rows = np.where(rows < -1, -1, 1).astype(np.float32)
+    elif f.get("rows") == "odd":
+        rows[0, b:] = 0
+        rows[0, 0] = 1e-40
+        rows[-1, :2] = np.inf, np.nan if m > 1 else 3
+        rows[m // 2, 2 * b] = np.nan
+    return rows
 
 
 def operands(f, rng):
@@ -43,7 +81,7 @@ def operands(f, rng):
     ends = {"least": (low, low), "most": (high, high)}.get(f.get("weights"), (low, high))
     count = n * -(-k // f["block"]) if f["channel_scales"] else 1
     given = [
-        rng.standard_normal((m, k)).astype(np.float32),
+        _rows(f, rng),
         rng.integers(ends[0], ends[1], (n, k), np.int8, endpoint=True),
         rng.uniform(0.01, 0.02, count).astype(np.float32),
     ]
@@ -69,6 +107,7 @@ def reference(f, inputs):
     ]
     spread_zero, spread_scale = (a[:, : f["k"]] for a in spread)
     weights = (rhs.astype(np.int64) - spread_zero) * spread_scale
-    sums = lhs.astype(np.float64) @ weights.T + (rest.pop(0) if f["bias"] else 0)
+    rows = rounded(lhs, f["block"]) if f["int8"] else lhs.astype(np.float64)
+    sums = rows @ weights.T + (rest.pop(0) if f["bias"] else 0)
     found = finish(f, sums, rest[0] if f["residual"] else None)
     return [a.astype(lhs.dtype) for a in found]

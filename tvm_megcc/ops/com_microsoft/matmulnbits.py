@@ -12,6 +12,8 @@ from ..common.dequantised import dequantised
 
 #: How many numbers there are to a byte of so many bits.
 _BITS = (2, 4, 8)
+#: The ``accuracy_level`` from which on A may be rounded to int8, by the blocks of B.
+_INT8 = 4
 
 
 class MatMulNBits(Composite):
@@ -19,7 +21,8 @@ class MatMulNBits(Composite):
 
     Operands: A, B ``[n, blocks, bytes of a block]``, a scale for each block, their zero points
     (packed like B, or real numbers; the middle of the range where there are none), the number of
-    the block by whose scale a place of K goes, and a bias.
+    the block by whose scale a place of K goes, and a bias. With ``accuracy_level`` 4 a kernel may
+    round A to int8, each block of K by a scale of its own.
     """
 
     def labels(self, shapes: list[Shape | None], attrs: Attrs) -> Labels:
@@ -31,7 +34,8 @@ class MatMulNBits(Composite):
             raise ctx.unsupported(f"{bits} bits", "quantise to 2, 4 or 8 bits")
         rows, length, size = attrs["N"], attrs["K"], attrs["block_size"]
         order = _order(ctx, inputs, length, size)
-        weight = _constant(ctx, inputs, bits, (rows, length, size), order)
+        int8 = attrs.get("accuracy_level", 0) >= _INT8
+        weight = _constant(ctx, inputs, bits, (rows, length, size), order, int8)
         if weight is None and order is not None:
             raise ctx.unsupported("an order of groups (g_idx) of weights that are computed",
                                   "make B, its scales and zero points constants")  # fmt: skip
@@ -63,8 +67,9 @@ def _order(ctx: Context, inputs: Inputs, length: int, size: int) -> np.ndarray |
 
 
 def _constant(
-    ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int], order: np.ndarray | None
-) -> relax.Expr | None:
+    ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int],
+    order: np.ndarray | None, int8_rows: bool,
+) -> relax.Expr | None:  # fmt: skip
     """B ``[N, K]`` of constants, None where it is not known or its zero points are no integers."""
     rows, length, size = sizes
     blocks = -(-length // size)
@@ -88,7 +93,9 @@ def _constant(
     numbers = unpacked(packed, length, blocks * size * bits // 8)
     if order is not None:
         numbers = numbers[:, order]
-    return dequantised(ctx, numbers, scale.reshape(rows, blocks), zero, 1, size)
+    return dequantised(
+        ctx, numbers, scale.reshape(rows, blocks), zero, 1, size, int8_rows=int8_rows
+    )
 
 
 def _computed(ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, int]) -> relax.Expr:

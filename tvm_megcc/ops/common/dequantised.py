@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from tvm import relax
 
+from tvm_megcc.relax_tools.int8_rows import allowing
+
 from .context import Context
 from .stored import held
 
@@ -20,8 +22,9 @@ Array = npt.NDArray[Any]
 
 
 def dequantised(
-    ctx: Context, numbers: Array, scale: Array, zero: Array | None, axis: int, block: int
-) -> relax.Expr:
+    ctx: Context, numbers: Array, scale: Array, zero: Array | None, axis: int, block: int,
+    *, int8_rows: bool = False,
+) -> relax.Expr:  # fmt: skip
     """``(numbers - zero) * scale`` of a matrix of integers.
 
     Parameters
@@ -36,6 +39,9 @@ def dequantised(
         0 or 1.
     block : int
         Elements of `axis` that share a scale; 0 where there are no blocks.
+    int8_rows : bool
+        Whether a product by them may round its other operand to int8 (`relax_tools.int8_rows`).
+        Of weights with blocks.
     """
     numbers = held(numbers)
     zero = np.zeros(scale.shape, numbers.dtype) if zero is None else held(zero)
@@ -47,7 +53,10 @@ def dequantised(
     blocks = scales.shape[1]
     padded = np.pad(rows, ((0, 0), (0, blocks * block - length)))
     parts = (padded.reshape(-1, block), scales.reshape(-1), zeros.reshape(-1))
-    weight = ctx.reshape(_made(ctx, *parts, 0), [count, blocks * block])
+    weight = _made(ctx, *parts, 0)
+    if int8_rows:
+        weight = ctx.emit(allowing(weight))
+    weight = ctx.reshape(weight, [count, blocks * block])
     if blocks * block != length:
         weight = ctx.emit(relax.op.strided_slice(weight, [1], [0], [length], [1]))
     return weight if axis == 1 else ctx.emit(relax.op.permute_dims(weight))
