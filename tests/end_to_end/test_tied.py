@@ -28,6 +28,10 @@ ROWS = {
         "float", "d = DequantizeLinear(w, s) t = Transpose(d) g = Gather(w, i)"
         " x = DequantizeLinear(g, s) y = MatMul(h, t)", True,
     ),
+    "4 bits": (
+        "float", "x = com.microsoft.GatherBlockQuantized <bits=4, block_size=16> (w4, i, s4, z4)"
+        " y = com.microsoft.MatMulNBits <K=64, N=203, bits=4, block_size=16> (h, w3, s4, z4)", True,
+    ),
     "along the other axis": (
         "float", "t = Transpose(w) g = Gather<axis=1>(t, i) x = Transpose(g) y = MatMul(h, t)",
         False,

@@ -23,8 +23,8 @@ class GroupQueryAttention(OnnxOp):
 
     Operands: query, key, value (or all in query), past key and value, the last place of each batch,
     the longest of their lengths, tables of cosines and sines, places, attention bias, sinks, then
-    (12, 13) scales of a quantised cache, norms of queries and keys. Results: the output, the
-    present key and value.
+    (12, 13) scales of a quantised cache, norms of queries and keys, lengths of the new tokens.
+    Results: the output, the present key and value.
     """
 
     single = {6: "total_sequence_length"}
@@ -37,8 +37,8 @@ class GroupQueryAttention(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         other = [name for name, value in _REFUSED.items() if attrs.get(name, value) != value]
-        if other or any(inputs.has(i) for i in (9, 11, 12, 13)):
-            what = ", ".join(other) or "places, sinks or scales of its cache"
+        if other or any(inputs.has(i) for i in (12, 13, 16)):
+            what = ", ".join(other) or "scales of its cache or lengths of its chunks"
             raise ctx.unsupported(what, "export with a causal float cache and nothing of these")
         q, k, v = self._operands(ctx, inputs, attrs)
         batch, _, length, _ = ctx.shape(q)
@@ -76,7 +76,8 @@ class GroupQueryAttention(OnnxOp):
         found = [heads(ctx, part, count) for part, count in zip(parts, counts, strict=True)]
         for i in (14, 15):
             if inputs.has(i):
-                epsilon = attrs.get("qk_norm_epsilon", 1e-6)
+                name = "q_norm_epsilon" if i == 14 else "k_norm_epsilon"
+                epsilon = attrs.get(name, attrs.get("qk_norm_epsilon", 1e-6))
                 found[i - 14], _ = simple(ctx, found[i - 14], inputs[i], epsilon)
         return found
 
@@ -96,8 +97,16 @@ class GroupQueryAttention(OnnxOp):
     def _places(
         ctx: Context, inputs: Inputs, before: relax.Expr, batch: Size, length: Size
     ) -> relax.Expr:
-        number = ctx.emit(relax.op.arange(0, ctx.prim(length), 1, "int64"))
-        return ctx.emit(relax.op.add(ctx.reshape(before, [batch, 1]), number))
+        """``int64[batch, length]`` of the new tokens; a first prompt's follow its first one."""
+        op = relax.op
+        number = ctx.emit(op.arange(0, ctx.prim(length), 1, "int64"))
+        if not inputs.has(9):
+            return ctx.emit(op.add(ctx.reshape(before, [batch, 1]), number))
+        given = ctx.agreeing(inputs[9], [batch, length], "a place for each token")
+        first = ctx.emit(op.strided_slice(given, [0, 1], [0, 0], [1, 1], [1, 1]))
+        total = ctx.reshape(ctx.emit(op.astype(inputs[6], "int64")), [1, 1])
+        prompt = ctx.emit(op.equal(total, ctx.reshape(ctx.sizes([length], "int64"), [1, 1])))
+        return ctx.emit(op.where(prompt, ctx.emit(op.add(first, number)), given))
 
     @staticmethod
     def _room(inputs: Inputs, length: Size) -> Size:
@@ -128,12 +137,16 @@ class GroupQueryAttention(OnnxOp):
             near = op.greater(op.add(column, ctx.const(window, "int64")), place)
             seen = ctx.emit(op.logical_and(seen, ctx.emit(near)))
         found = ctx.emit(op.where(seen, found, ctx.const(LOWEST, dtype)))
-        if not attrs.get("smooth_softmax", 0):
+        if not attrs.get("smooth_softmax", 0) and not inputs.has(11):
             return ctx.emit(op.nn.softmax(found, -1))
-        # One more score of 0, whose weight nothing gets.
-        top = ctx.emit(op.maximum(op.max(found, [-1], True), ctx.const(0, dtype)))
+        # One more score, of 0 or a head's own, whose weight nothing gets.
+        more = ctx.const(0, dtype)
+        if inputs.has(11):
+            sinks = ctx.agreeing(inputs[11], [attrs["num_heads"]], "a sink for each head")
+            more = ctx.reshape(sinks, [1, attrs["num_heads"], 1, 1])
+        top = ctx.emit(op.maximum(op.max(found, [-1], True), more))
         parts = ctx.emit(op.exp(ctx.emit(op.subtract(found, top))))
-        extra = op.exp(ctx.emit(op.negative(top)))
+        extra = op.exp(ctx.emit(op.subtract(more, top)))
         total = ctx.emit(op.add(op.sum(parts, [-1], True), ctx.emit(extra)))
         return ctx.emit(op.divide(parts, total))
 
