@@ -168,6 +168,11 @@ MEGCC_API megcc_status_t megcc_input_index(const megcc_model_t *model, const cha
 MEGCC_API megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name,
                                             uint32_t *index);
 
+/// Number of the output that shares the memory of an input (`tvmc compile --state`): a run changes
+/// it in place, and binding either of them binds both. MEGCC_ERR_NAME where none does.
+MEGCC_API megcc_status_t megcc_state_output(const megcc_model_t *model, uint32_t input,
+                                            uint32_t *output);
+
 // ---- context -------------------------------------------------------------------------------
 
 /// Bytes of the memory that `megcc_context_create` needs (small: some pointers per input, output).

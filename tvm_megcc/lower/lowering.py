@@ -24,6 +24,7 @@ from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of, spending_of
 from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
 from tvm_megcc.relax_tools.size_reads import is_size_read
+from tvm_megcc.relax_tools.states import states_of
 from tvm_megcc.relax_tools.stretching import parts_of
 from tvm_megcc.relax_tools.work_attributes import work_of
 
@@ -93,6 +94,7 @@ def lower(
         requirements=tuple(lowering.requirements.values()),
         spending=spending_of(mod),
         work=work_of(mod),
+        states=states_of(mod),
     )
 
 
