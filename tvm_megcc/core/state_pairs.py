@@ -46,9 +46,7 @@ def matched(
     return found
 
 
-def _pairs(
-    pattern: str, inputs: Sequence[str], outputs: Sequence[str]
-) -> list[tuple[str, str]]:
+def _pairs(pattern: str, inputs: Sequence[str], outputs: Sequence[str]) -> list[tuple[str, str]]:
     for at in (k for k, c in enumerate(pattern) if c == "="):  # a name may hold the sign
         left, right = pattern[:at], pattern[at + 1 :]
         if not left or not right or (left.count("*"), right.count("*")) not in ((0, 0), (1, 1)):
@@ -59,9 +57,7 @@ def _pairs(
         if rows:
             missing = next(output for output, _ in rows if output not in outputs)
             listed = ", ".join(f"'{name}'" for name in outputs)
-            raise InputError(
-                f"{OPTION} {pattern!r}: '{missing}' is no output; they are {listed}"
-            )
+            raise InputError(f"{OPTION} {pattern!r}: '{missing}' is no output; they are {listed}")
     listed = ", ".join(f"'{name}'" for name in inputs)
     raise InputError(
         f"{OPTION} {pattern!r} fits no input; write IN=OUT, with a * on both sides for several"

@@ -241,9 +241,13 @@ class Model(Walk):
         if have == wanted:
             return expr
         place = self.place(name)
-        differ = have is not None and wanted is not None and (
-            len(have) != len(wanted)
-            or any(compare("eq", a, b) == 0 for a, b in zip(have, wanted, strict=True))
+        differ = (
+            have is not None
+            and wanted is not None
+            and (
+                len(have) != len(wanted)
+                or any(compare("eq", a, b) == 0 for a, b in zip(have, wanted, strict=True))
+            )
         )
         if have is None or wanted is None or differ:
             dims = (", ".join(map(str, shape or "?")) for shape in (wanted, have))

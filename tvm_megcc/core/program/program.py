@@ -45,8 +45,9 @@ class Program:
     ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
     ``storages`` and leaves ``arena_bytes`` and ``plan`` None; where all its symbols are bounded,
     ``arena_limit`` is the arena that does for all sizes. ``spending`` says what the choice of
-    kernels cost the whole model, ``work`` what it computes. ``states`` are the numbers of inputs and
-    outputs that share memory: whatever reads the input comes before what writes the output.
+    kernels cost the whole model, ``work`` what it computes. ``states`` are the
+    numbers of inputs and outputs that share memory: whatever reads the input comes before what
+    writes the output.
     """
 
     name: str
