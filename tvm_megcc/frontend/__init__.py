@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import GivenDim
-from .importer import import_graph
+from .importer import KnownDims, import_graph
 from .input_shapes import bind_inputs
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -78,4 +78,8 @@ def from_onnx(
     proto, name = load(model, keep_data=False)
     elements = spread(proto.graph, shapes or {})
     inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
-    return import_graph(proto, inputs, name, elements, states)
+    while True:
+        try:
+            return import_graph(proto, inputs, name, elements, states)
+        except KnownDims as known:  # fewer are open each time
+            inputs = tuple(port.fixed(known.sizes) for port in inputs)

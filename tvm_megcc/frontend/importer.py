@@ -33,7 +33,7 @@ from tvm_megcc.relax_tools.shape_exprs import (
     with_multiples,
 )
 
-from ..dims import Dim, Size, Symbol, compare, stretch
+from ..dims import Dim, Size, Symbol, as_symbol, compare, stretch
 from ..dims import of as of_symbol
 from ..errors import InputError, UnsupportedError
 from ..ops.common.context import expr_dtype
@@ -152,6 +152,14 @@ def output_infos(
     return tuple(infos)
 
 
+class KnownDims(Exception):
+    """Dims of an input, by name, that are fixed as its memory is that of an output."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__(sizes)
+        self.sizes = sizes
+
+
 class Model(Walk):
     """The import of a model: its nodes, and its ports as parameters and results."""
 
@@ -240,6 +248,10 @@ class Model(Walk):
         source, have, wanted = self.states[name], self.shape_of(expr), self.shape_of(kept)
         if have == wanted:
             return expr
+        if have is not None and wanted is not None and len(have) == len(wanted):
+            rows = [(as_symbol(w), h) for w, h in zip(wanted, have, strict=True)]
+            if known := {s.name: h for s, h in rows if s is not None and isinstance(h, int)}:
+                raise KnownDims(known)
         place = self.place(name)
         differ = (
             have is not None
