@@ -35,12 +35,12 @@ from tvm_megcc.options import DEFAULT, IO_DTYPES, CompileOptions
 from tvm_megcc.passes.integer_ports import Steps, steps_of
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.declared_states import with_states
 from tvm_megcc.relax_tools.exprs import dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
 from tvm_megcc.relax_tools.nodes import Node, attributed, nodes_of
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
-from tvm_megcc.relax_tools.states import with_states
 from tvm_megcc.streaming import Stream, streamed
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ SECTIONS = (
     "inputs", "outputs", "code", "pools", "values", "scalars", "blocks", "below", "guards",
 )  # fmt: skip
 ENTRY = {
-    "segments": 4, "symbols": 3, "functions": 26, "tensors": 6, "inputs": 2, "outputs": 2,
+    "segments": 4, "symbols": 3, "functions": 26, "tensors": 6, "inputs": 3, "outputs": 3,
     "pools": 3, "scalars": 3, "blocks": 4, "guards": 3,
 }  # fmt: skip
 

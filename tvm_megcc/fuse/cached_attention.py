@@ -14,7 +14,8 @@ from tvm.relax.dpl import is_op, wildcard
 from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
-from tvm_megcc.relax_tools.cached_attention import Attended, callee, is_append
+from tvm_megcc.kernels.expression import Fact
+from tvm_megcc.relax_tools.attention_calls import Attended, callee, is_append
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 
@@ -34,6 +35,7 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     shapes = [parts.shape_of(expr) for expr in (*operands, call)]
     if any(shape is None for shape in shapes):
         return None
+    sizes: dict[str, Fact]
     if facts is None:
         new, _, past, made = (shape or () for shape in shapes)
         batch, rows, heads, size = new

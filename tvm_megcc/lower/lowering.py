@@ -19,12 +19,12 @@ from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
+from tvm_megcc.relax_tools.declared_states import states_of
 from tvm_megcc.relax_tools.draws import Drawn, drawn_of
 from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of, spending_of
 from tvm_megcc.relax_tools.shape_exprs import size_of, symbol_of
 from tvm_megcc.relax_tools.size_reads import is_size_read
-from tvm_megcc.relax_tools.states import states_of
 from tvm_megcc.relax_tools.stretching import parts_of
 from tvm_megcc.relax_tools.work_attributes import work_of
 

@@ -167,8 +167,7 @@ MEGCC_INLINE void megcc_cached_few_heads(const megcc_cached_t *c, int32_t i, int
   megcc_cached_scores(c, c->a.q + at, lo, hi, heads, s);
   for (int32_t r = 0; r < heads; ++r)
     inverse[r] = megcc_cached_softmax(c, s + (size_t)r * c->width, lo, hi);
-  for (; e + 4 * MEGCC_VL <= d; e += 4 * MEGCC_VL)
-    megcc_cached_values(c, s, lo, hi, heads, e, y);
+  for (; e + 4 * MEGCC_VL <= d; e += 4 * MEGCC_VL) megcc_cached_values(c, s, lo, hi, heads, e, y);
   for (int32_t r = 0; r < heads; ++r) {
     float *to = y + (size_t)r * (size_t)d;
     const float *p = s + (size_t)r * c->width;

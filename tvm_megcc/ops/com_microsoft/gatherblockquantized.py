@@ -97,7 +97,7 @@ class _Table:
 
         numbers = centred(table, self.length)
         if points is None:
-            zero = np.full(inputs.shape(2), self.middle - middle, np.int8)
+            zero = np.full(inputs.static_shape(2), self.middle - middle, np.int8)
         else:
             zero = centred(points, self.blocks)
             if zero.shape != tuple(inputs.shape(2)):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tvm import relax, te, tirx
 
-from tvm_megcc.relax_tools.cached_attention import Attended, append, attend
+from tvm_megcc.relax_tools.attention_calls import Attended, append, attend
 
 from ...dims import Size, maximum
 from ...shapes.constraints import Labels, Shape
@@ -118,7 +118,7 @@ class GroupQueryAttention(OnnxOp):
         for i in (14, 15):
             if inputs.has(i):
                 name = "q_norm_epsilon" if i == 14 else "k_norm_epsilon"
-                epsilon = attrs.get(name, attrs.get("qk_norm_epsilon", 1e-6))
+                epsilon = float(attrs.get(name) or attrs.get("qk_norm_epsilon", 1e-6))
                 found[i - 14], _ = simple(ctx, found[i - 14], inputs[i], epsilon)
         return found
 
