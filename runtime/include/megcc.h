@@ -280,8 +280,9 @@ MEGCC_API megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t ind
                                           const void *data, size_t bytes);
 
 /// Lets the model write an output to `data`, which may not overlap any input (but that of its own
-/// state, see megcc_state_output), any other output or the arena: a run says so (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output
-/// whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
+/// state, see megcc_state_output), any other output or the arena: a run says so
+/// (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output whose size depends on
+/// data cannot be bound (MEGCC_ERR_DATA): read it after the run.
 MEGCC_API megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
                                            size_t bytes);
 

@@ -91,11 +91,11 @@ def import_graph(
                     found = sequences.ports(port, scope[port.name])
                     output_names += [name for name, _ in found]
                     declared = tensor_type(port.type).elem_type
-                    for name, value in found:
-                        expr = importer.result(name, value, declared, params)
-                        if name in importer.states:
-                            kept = params[ports[0].index(importer.states[name])]
-                            expr = importer.state_result(name, expr, kept)
+                    for output, value in found:
+                        expr = importer.result(output, value, declared, params)
+                        if output in importer.states:
+                            kept = params[ports[0].index(importer.states[output])]
+                            expr = importer.state_result(output, expr, kept)
                         results.append(expr)
             except Exception as err:  # raised below: a builder left open prints a warning
                 error, results = err, [relax.Tuple([])]
