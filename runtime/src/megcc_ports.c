@@ -145,7 +145,7 @@ static megcc_status_t find_for(const megcc_context_t *c, uint32_t index, const v
 }
 
 // Gives a port, whose number counts all of them, its memory.
-static void set_place(megcc_context_t *c, uint32_t number, void *data, uint32_t flags) {
+static MEGCC_NOINLINE void set_place(megcc_context_t *c, uint32_t number, void *data, uint32_t flags) {
   c->port[number].bound = data;
   c->port[number].flags = flags;
   c->place[MEGCC_INPUT][number] = (uint8_t *)data;  // those of outputs follow
@@ -163,7 +163,7 @@ static megcc_status_t bind(megcc_context_t *c, uint32_t index, void *data, size_
   number = (uint32_t)(p.state - c->port);
   partner = megcc_partner(c->model, number);
   set_place(c, number, data, 0);
-  if (partner != MEGCC_NONE) set_place(c, partner, data, 0);
+  set_place(c, partner == MEGCC_NONE ? number : partner, data, 0);
   return MEGCC_OK;
 }
 
