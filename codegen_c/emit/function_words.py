@@ -126,11 +126,11 @@ class FunctionEncoder:
         # The tensors of a pair that shares memory have the same dims, not equal ones.
         ports = self.program.inputs, self.program.outputs
         shared = {ports[1][b].tensor: ports[0][a].tensor for a, b in self.program.states}
-        first: dict[int, int] = {}
+        places: dict[int, int] = {}
         for number, t in enumerate(self.program.tensors):
-            given = first.get(shared.get(number, number))
-            first[number] = len(dims) if given is None else given
-            tensors += self._tensor(t, first[number])
+            given = places.get(shared.get(number, number))
+            places[number] = len(dims) if given is None else given
+            tensors += self._tensor(t, places[number])
             if given is None:
                 dims += [self._dim(d, t.name) for d in t.shape]
         code = self._code()

@@ -145,7 +145,8 @@ static megcc_status_t find_for(const megcc_context_t *c, uint32_t index, const v
 }
 
 // Gives a port, whose number counts all of them, its memory.
-static MEGCC_NOINLINE void set_place(megcc_context_t *c, uint32_t number, void *data, uint32_t flags) {
+static MEGCC_NOINLINE void set_place(megcc_context_t *c, uint32_t number, void *data,
+                                     uint32_t flags) {
   c->port[number].bound = data;
   c->port[number].flags = flags;
   c->place[MEGCC_INPUT][number] = (uint8_t *)data;  // those of outputs follow
