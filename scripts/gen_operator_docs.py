@@ -159,6 +159,9 @@ def operators() -> Mapping[str, Mapping[str, int]]:
         for name in list(row):
             if onnx.defs.get_schema(name, domain=domain).deprecated:
                 del row[name]
+    # ONNX Runtime's tools write some operators of their own among those of ONNX.
+    own = {name for domain, name in ops.registered() if domain == ""}
+    found[""] |= {name: 1 for name in own if not onnx.defs.has(name)}
     ours = {name for domain, name in ops.registered() if domain == "com.microsoft"}
     theirs = {name for name in stock.names() if stock.has("com.microsoft", name)}
     found["com.microsoft"] = dict.fromkeys(ours | theirs, 1)

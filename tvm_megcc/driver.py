@@ -172,7 +172,9 @@ def compile_programs(
     from tvm_megcc.relax_tools.exprs import unaligned_constants
 
     with unaligned_constants():
-        imported = options.dynamic.imported(model, options.input_shapes, options.params)
+        imported = options.dynamic.imported(
+            model, options.input_shapes, options.params, options.states
+        )
     programs: dict[str, Program | Bundle] = {}
     entry = pipeline.Entry.of(imported, options.name)
     compiled = pipeline.compile_for_each(imported.mod, archs, entry, options)

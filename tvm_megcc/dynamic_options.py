@@ -75,13 +75,17 @@ class DynamicOptions:
         return {name: _common(name, [g[name] for g in self.listed if name in g]) for name in names}
 
     def imported(
-        self, model: Any, shapes: Shapes | None, params: Mapping[str, Any] | None
+        self,
+        model: Any,
+        shapes: Shapes | None,
+        params: Mapping[str, Any] | None,
+        states: Sequence[str] = (),
     ) -> ImportedModel:
         """Import a model, with a function for each of the shapes that have their own program."""
         from tvm_megcc import importers
 
         found = importers.import_model(
-            model, self.import_shapes(shapes), params, self.distinct_dims
+            model, self.import_shapes(shapes), params, self.distinct_dims, states
         )
         self.apply(found)
         return found

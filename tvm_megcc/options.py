@@ -81,6 +81,9 @@ class CompileOptions:
         The C compiler of a library, instead of `tvm_megcc.host.toolchain.find_compiler`'s.
     dump_ir : path, optional
         A directory for the module before and after each pass.
+    states : sequence of str
+        ``IN=OUT``: an input and an output that share memory, so that a run changes it in place. A
+        ``*`` on both sides stands for the same text.
     """
 
     archs: Sequence[str] = ("host",)
@@ -101,6 +104,7 @@ class CompileOptions:
     compiler: str | None = None
     dump_ir: AnyPath | None = None
     board: str | None = None
+    states: Sequence[str] = ()
 
     def check(self, model: Any = None) -> None:
         """Refuse values that no model can be compiled with, before TVM is loaded.

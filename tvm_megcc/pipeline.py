@@ -22,10 +22,12 @@ from tvm_megcc.core import board_table
 from tvm_megcc.core.contents import Bytes
 from tvm_megcc.core.preference import Preference
 from tvm_megcc.core.program import Bundle, Call, Port, PortType, Program, Range, Variant
+from tvm_megcc.core.state_pairs import matched
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.errors import InputError
 from tvm_megcc.forward import forward
+from tvm_megcc.forward.states import check_states
 from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import MemoryOptions
@@ -33,6 +35,7 @@ from tvm_megcc.options import DEFAULT, IO_DTYPES, CompileOptions
 from tvm_megcc.passes.integer_ports import Steps, steps_of
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
+from tvm_megcc.relax_tools.declared_states import with_states
 from tvm_megcc.relax_tools.exprs import dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
@@ -137,6 +140,7 @@ def compile_for_each(
     """
     found = plan_of(mod, entry.function) or DispatchPlan((), entry.function)
     mod, entry = _with_ports(mod, entry, found.functions, options)
+    mod = _with_states(mod, entry, options.states)
     divided, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     whole = functions == [entry.function]
@@ -181,6 +185,16 @@ def _with_ports(
         input_steps=inputs,
         output_steps=outputs,
     )
+
+
+def _with_states(mod: tvm.IRModule, entry: Entry, patterns: Sequence[str]) -> tvm.IRModule:
+    """The module with the pairs of ports that share memory."""
+    pairs = matched(patterns, entry.input_names, entry.output_names)
+    numbers = [
+        (list(entry.input_names).index(name), list(entry.output_names).index(output))
+        for output, name in pairs.items()
+    ]
+    return with_states(mod, numbers)
 
 
 def _bundle(
@@ -380,6 +394,7 @@ class _Compiler:
             inputs=_with_steps(program.inputs, entry.input_steps),
             outputs=_with_steps(program.outputs, entry.output_steps),
         )
+        check_states(program)
         program = attributed(named(program, origin.names), origin.nodes)
         program = _with_multiply_adds(program)
         self._dump(f"lowered{suffix}", program)

@@ -123,9 +123,16 @@ class FunctionEncoder:
         """(words, number of entries) of each section, in order."""
         dims: list[int] = []
         tensors: list[int] = []
-        for t in self.program.tensors:
-            tensors += self._tensor(t, len(dims))
-            dims += [self._dim(d, t.name) for d in t.shape]
+        # The tensors of a pair that shares memory have the same dims, not equal ones.
+        ports = self.program.inputs, self.program.outputs
+        shared = {ports[1][b].tensor: ports[0][a].tensor for a, b in self.program.states}
+        places: dict[int, int] = {}
+        for number, t in enumerate(self.program.tensors):
+            given = places.get(shared.get(number, number))
+            places[number] = len(dims) if given is None else given
+            tensors += self._tensor(t, places[number])
+            if given is None:
+                dims += [self._dim(d, t.name) for d in t.shape]
         code = self._code()
         pool_words = [
             w
@@ -142,10 +149,8 @@ class FunctionEncoder:
         return [
             (dims, len(dims)),
             (tensors, len(self.program.tensors)),
-            *(
-                (self._ports(side), len(side))
-                for side in (self.program.inputs, self.program.outputs)
-            ),
+            (self._ports(self.program.inputs, self._partners(0)), len(self.program.inputs)),
+            (self._ports(self.program.outputs, self._partners(1)), len(self.program.outputs)),
             (code, len(code)),
             (pool_words, len(pools(self.program))),
             (first, len(first)),
@@ -160,8 +165,18 @@ class FunctionEncoder:
         ref = self.strings.ref(name)
         return ref if ref < 1 << 24 else self.strings.ref(self.program.name)
 
-    def _ports(self, side: Sequence[Port]) -> list[int]:
-        return [w for p in side for w in (self.strings.ref(p.name), p.tensor)]
+    def _ports(self, side: Sequence[Port], partners: Mapping[int, int]) -> list[int]:
+        return [
+            w
+            for k, p in enumerate(side)
+            for w in (self.strings.ref(p.name), p.tensor, partners.get(k, NONE))
+        ]
+
+    def _partners(self, side: int) -> dict[int, int]:
+        """Input (side 0) or output (1) -> number, among all ports, of what shares its memory."""
+        first = len(self.program.inputs)
+        pairs = [(a, first + b) for a, b in self.program.states]
+        return dict(pairs) if side == 0 else {b - first: a for a, b in pairs}
 
     def _dim(self, dim: Size, name: str) -> int:
         if isinstance(dim, int):

@@ -131,6 +131,7 @@ def own_outputs(program: Program) -> Code:
     storages = list(program.storages)
     ports = list(program.outputs)
     input_tensors = {p.tensor for p in program.inputs}
+    kept = {b: program.inputs[a].tensor for a, b in program.states}
     shown: list[Tensor] = []
     first: list[Copy] = []
     last: list[Copy] = []
@@ -144,7 +145,8 @@ def own_outputs(program: Program) -> Code:
                 continue
         copy = Copy(len(tensors), port.tensor)
         # An input in the arena may be overwritten by the program; at the start it is there.
-        (first if port.tensor in input_tensors else last).append(copy)
+        if kept.get(k) != port.tensor:  # else the state does not change
+            (first if port.tensor in input_tensors else last).append(copy)
         where = Location("output", k)
         if waits_for_data(program, t):
             where = Location("block", len(storages))

@@ -53,6 +53,7 @@ def manifest(
         "archs": sorted(codes),
         "inputs": input_ports(bundle),
         "outputs": output_ports(bundle),
+        **_states(bundle),
         "symbols": [{"name": s.name, "low": s.low, "high": s.high} for s in bundle.symbols],
         "opcodes": opcodes_of(codes),
         **({"externs": externs} if externs else {}),
@@ -211,6 +212,16 @@ def _memory(program: Program) -> dict[str, dict[str, object]]:
         "blocks": [asdict(block) for block in plan.blocks],
     }
     return {"memory": memory}
+
+
+def _states(bundle: Bundle) -> dict[str, object]:
+    """The pairs of ports that share memory; empty where there are none."""
+    program = bundle.variants[0].program
+    pairs = [
+        {"input": program.inputs[a].name, "output": program.outputs[b].name}
+        for a, b in program.states
+    ]
+    return {"states": pairs} if pairs else {}
 
 
 def input_ports(bundle: Bundle) -> list[dict[str, object]]:

@@ -40,6 +40,10 @@ _ROWS = """
 // that a run waits for at a time.
 """
 
+_STATES = """
+// An input and an output that share memory, which a run changes in place: binding one binds both.
+"""
+
 
 def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -> str:
     """The header of a package with these contents (`assemble.content_mark`)."""
@@ -56,6 +60,7 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
     declared = declarations(codes)
     ports = _port_macros(upper, codes)
     rows = _row_macros(upper, codes)
+    states = _state_lines(upper, codes)
     known = "".join(sizes.values())
     for key in (*ports, *rows):
         if f"#define {key} " in known:
@@ -70,6 +75,7 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         + "".join(f"#define {key} {value}\n" for key, value in ports.items())
         + (_ROWS if rows else "")
         + "".join(f"#define {key} {value}\n" for key, value in rows.items())
+        + states
         + '\n#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         + image
         + _KERNELS.format(ident=ident, mark=mark)
@@ -158,6 +164,21 @@ def _port_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, str]:
             if rows.setdefault(key, value) != value:
                 raise InputError(f"port '{port.name}': {key} is taken; rename the port")
     return rows
+
+
+def _state_lines(upper: str, codes: Mapping[str, Compiled]) -> str:
+    """The state pairs: how many, and in a comment the names of each; empty where there are none."""
+    program = next(iter(codes.values())).codes[0].program
+    if not program.states:
+        return ""
+    pairs = [(program.inputs[a].name, program.outputs[b].name) for a, b in program.states]
+    lines = "".join(f"//   {_in_comment(a)} = {_in_comment(b)}\n" for a, b in pairs)
+    return f"{_STATES}{lines}#define {upper}_STATES {len(pairs)}\n"
+
+
+def _in_comment(name: str) -> str:
+    """A name that neither ends nor continues a line of comment."""
+    return name.encode("unicode_escape").decode().replace("\\", "/")
 
 
 def _row_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, int]:

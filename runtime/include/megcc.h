@@ -168,6 +168,11 @@ MEGCC_API megcc_status_t megcc_input_index(const megcc_model_t *model, const cha
 MEGCC_API megcc_status_t megcc_output_index(const megcc_model_t *model, const char *name,
                                             uint32_t *index);
 
+/// Number of the output that shares the memory of an input (`tvmc compile --state`): a run changes
+/// it in place, and binding either of them binds both. MEGCC_ERR_NAME where none does.
+MEGCC_API megcc_status_t megcc_state_output(const megcc_model_t *model, uint32_t input,
+                                            uint32_t *output);
+
 // ---- context -------------------------------------------------------------------------------
 
 /// Bytes of the memory that `megcc_context_create` needs (small: some pointers per input, output).
@@ -274,9 +279,10 @@ MEGCC_API megcc_status_t megcc_release(megcc_context_t *context);
 MEGCC_API megcc_status_t megcc_bind_input(megcc_context_t *context, uint32_t index,
                                           const void *data, size_t bytes);
 
-/// Lets the model write an output to `data`, which may not overlap any input, any other output or
-/// the arena: a run says so (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output
-/// whose size depends on data cannot be bound (MEGCC_ERR_DATA): read it after the run.
+/// Lets the model write an output to `data`, which may not overlap any input (but that of its own
+/// state, see megcc_state_output), any other output or the arena: a run says so
+/// (MEGCC_ERR_OVERLAP), as only then is everything bound for it. An output whose size depends on
+/// data cannot be bound (MEGCC_ERR_DATA): read it after the run.
 MEGCC_API megcc_status_t megcc_bind_output(megcc_context_t *context, uint32_t index, void *data,
                                            size_t bytes);
 

@@ -203,6 +203,21 @@ static megcc_status_t check_tensors(const megcc_model_t *m) {
   return MEGCC_OK;
 }
 
+// Whether ports that share memory say so of each other, and are an input in memory of the caller
+// and an output of its type and dims. Of two ports the input is looked at last, when both tensors
+// are known to be there.
+static int agrees(const megcc_model_t *m, uint32_t port) {
+  const uint32_t inputs = m->count[MEGCC_S_INPUTS], partner = megcc_partner(m, port);
+  const uint32_t *a, *b;
+  if (partner == MEGCC_NONE) return 1;
+  if (partner >= megcc_port_count(m) || megcc_partner(m, partner) != port) return 0;
+  if (partner < port) return 1;
+  a = megcc_tensor_words(m, megcc_port_words(m, port)[1]);
+  b = megcc_tensor_words(m, megcc_port_words(m, partner)[1]);
+  if (port >= inputs || partner < inputs || (a[0] >> 8 & 0xFF) != MEGCC_INPUT) return 0;
+  return ((a[0] ^ b[0]) & 0xFFFF00FF) == 0 && a[1] == b[1];
+}
+
 // A port lies in the arena, or its tensor is exactly the memory of the port (whose index is checked
 // with those of all tensors).
 static megcc_status_t check_ports(const megcc_model_t *m) {
@@ -210,6 +225,7 @@ static megcc_status_t check_ports(const megcc_model_t *m) {
   for (k = megcc_port_count(m); k-- > 0;) {
     megcc_tensor_t t;
     if (!megcc_find_tensor(m, megcc_port_words(m, k)[1], &t)) return MEGCC_ERR_CORRUPT;
+    if (!agrees(m, k)) return MEGCC_ERR_CORRUPT;
     if (t.space == MEGCC_ARENA) continue;
     if (t.space == MEGCC_OUTPUT) t.index += m->count[MEGCC_S_INPUTS];
     if (t.space < MEGCC_INPUT || t.index != k || t.offset != 0) return MEGCC_ERR_CORRUPT;

@@ -20,6 +20,16 @@ megcc_status_t megcc_pool_count(const megcc_model_t *m, uint32_t *count) {
   return section_count(m, count, MEGCC_S_POOLS);
 }
 
+megcc_status_t megcc_state_output(const megcc_model_t *m, uint32_t input, uint32_t *output) {
+  uint32_t partner;
+  if (m == NULL || output == NULL) return MEGCC_ERR_NULL;
+  if (input >= m->count[MEGCC_S_INPUTS]) return MEGCC_ERR_INDEX;
+  partner = megcc_partner(m, input);
+  if (partner == MEGCC_NONE) return MEGCC_ERR_NAME;
+  *output = partner - m->count[MEGCC_S_INPUTS];
+  return MEGCC_OK;
+}
+
 static megcc_status_t port_index(const megcc_model_t *m, uint32_t section, const char *name,
                                  uint32_t *index) {
   uint32_t i;

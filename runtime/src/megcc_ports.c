@@ -144,17 +144,27 @@ static megcc_status_t find_for(const megcc_context_t *c, uint32_t index, const v
   return data == NULL && bytes > 0 ? MEGCC_ERR_NULL : MEGCC_OK;
 }
 
+// Gives a port, whose number counts all of them, its memory.
+static MEGCC_NOINLINE void set_place(megcc_context_t *c, uint32_t number, void *data,
+                                     uint32_t flags) {
+  c->port[number].bound = data;
+  c->port[number].flags = flags;
+  c->place[MEGCC_INPUT][number] = (uint8_t *)data;  // those of outputs follow
+}
+
 static megcc_status_t bind(megcc_context_t *c, uint32_t index, void *data, size_t bytes,
                            uint32_t section) {
   struct port p;
+  uint32_t number, partner;
   const megcc_status_t status = find_for(c, index, data, bytes, section, &p);
   if (status != MEGCC_OK) return status;
   if (((uintptr_t)data & (p.tensor.element - 1)) != 0) return MEGCC_ERR_ALIGNMENT;
   if (data == NULL) data = c;  // nothing is read or written there, but kernels get no null
   c->is_apart = 0;
-  p.state->bound = data;
-  p.state->flags = 0;
-  *p.place = (uint8_t *)data;
+  number = (uint32_t)(p.state - c->port);
+  partner = megcc_partner(c->model, number);
+  set_place(c, number, data, 0);
+  set_place(c, partner == MEGCC_NONE ? number : partner, data, 0);
   return MEGCC_OK;
 }
 
@@ -175,13 +185,14 @@ static size_t lay_out_io(const megcc_context_t *c, uint8_t *mem) {
   for (i = 0; i < megcc_port_count(c->model); ++i) {
     struct port p;
     size_t padded;
+    const uint32_t partner = megcc_partner(c->model, i);
+    if (partner < i) {  // an input's, which comes before
+      if (mem != NULL) set_place((megcc_context_t *)(uintptr_t)c, i, c->port[partner].bound, 0);
+      continue;
+    }
     megcc_find_port(c, i, &p);
     if (p.tensor.space == MEGCC_ARENA) continue;
-    if (mem != NULL) {
-      *p.place = mem + at;
-      p.state->bound = mem + at;
-      p.state->flags = MEGCC_PORT_OWNED;
-    }
+    if (mem != NULL) set_place((megcc_context_t *)(uintptr_t)c, i, mem + at, MEGCC_PORT_OWNED);
     padded = (p.tensor.bytes - (p.tensor.bytes > 0)) | (MEGCC_ALIGNMENT - 1);
     if (padded >= SIZE_MAX - at) return SIZE_MAX;
     at += padded + 1;

@@ -31,14 +31,16 @@ static MEGCC_NOINLINE size_t bytes_of(const megcc_context_t *c, uint32_t ports, 
 }
 
 // Whether other memory begins within memory `i`: of two that overlap, one begins within the other.
-// Inputs may share theirs with inputs.
+// Inputs may share theirs with inputs, and the ports of a pair have one.
 static int is_shared(const megcc_context_t *c, uint32_t ports, uint32_t i, size_t bytes) {
   const uint32_t inputs = c->model->count[MEGCC_S_INPUTS];
   const uint32_t first = i < inputs ? inputs : 0;
   const uintptr_t start = start_of(c, ports, i);
+  const uint32_t partner = i < ports ? megcc_partner(c->model, i) : MEGCC_NONE;
   uint32_t k = ports + c->model->count[MEGCC_S_POOLS];
   while (k-- > first) {
     if (start_of(c, ports, k) - start >= bytes || k == i) continue;
+    if (k == partner && start_of(c, ports, k) == start) continue;
     if (bytes_of(c, ports, k) > 0) return 1;
   }
   return 0;

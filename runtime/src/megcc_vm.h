@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 10
+#define MEGCC_ABI 11
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -20,7 +20,7 @@
 // ---- image format: 32-bit little-endian words, see docs/package-format.md ------------------
 
 #define MEGCC_MAGIC 0x4347454Du  // "MEGC"
-#define MEGCC_VERSION 4u
+#define MEGCC_VERSION 5u
 #define MEGCC_NONE 0xFFFFFFFFu  // "no tensor"
 
 // For functions that are smaller called than put in place.
@@ -54,8 +54,8 @@ enum {
   // Of one function.
   MEGCC_S_DIMS,     // dimension; -1 - k is value k
   MEGCC_S_TENSORS,  // dtype | space << 8 | rank << 16, first dim, index, offset (2 words), 0
-  MEGCC_S_INPUTS,   // name, tensor
-  MEGCC_S_OUTPUTS,  // name, tensor
+  MEGCC_S_INPUTS,   // name, tensor, number of the port that shares its memory or NONE
+  MEGCC_S_OUTPUTS,  // the same
   MEGCC_S_CODE,     // instructions: opcode | words << 8, operands...
   MEGCC_S_POOLS,    // name, bytes (2 words)
   MEGCC_S_VALUES,   // what the context's values are at first; the symbols stand in front
@@ -79,7 +79,7 @@ enum {
   MEGCC_SEGMENT_WORDS = 4,
   MEGCC_SYMBOL_WORDS = 3,
   MEGCC_TENSOR_WORDS = 6,
-  MEGCC_PORT_WORDS = 2,
+  MEGCC_PORT_WORDS = 3,
   MEGCC_POOL_WORDS = 3,
   MEGCC_SCALAR_WORDS = 3,
   MEGCC_BLOCK_WORDS = 4,
@@ -322,8 +322,13 @@ static inline size_t megcc_pool_bytes(const megcc_model_t *m, uint32_t pool) {
   return (size_t)megcc_u64(m->section[MEGCC_S_POOLS] + (size_t)pool * MEGCC_POOL_WORDS + 1);
 }
 
-// Name and tensor of a port, whose number counts inputs, then outputs.
+// The words of a port, whose number counts inputs, then outputs.
 const uint32_t *megcc_port_words(const megcc_model_t *model, uint32_t number);
+
+// Number of the port that shares a port's memory, MEGCC_NONE where none does.
+static inline uint32_t megcc_partner(const megcc_model_t *m, uint32_t number) {
+  return megcc_port_words(m, number)[2];
+}
 
 static inline const uint32_t *megcc_function_record(const megcc_model_t *m, uint32_t function) {
   return m->section[MEGCC_S_FUNCTIONS] + (size_t)function * MEGCC_F_WORDS;

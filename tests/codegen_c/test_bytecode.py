@@ -30,7 +30,7 @@ SECTIONS = (
     "inputs", "outputs", "code", "pools", "values", "scalars", "blocks", "below", "guards",
 )  # fmt: skip
 ENTRY = {
-    "segments": 4, "symbols": 3, "functions": 26, "tensors": 6, "inputs": 2, "outputs": 2,
+    "segments": 4, "symbols": 3, "functions": 26, "tensors": 6, "inputs": 3, "outputs": 3,
     "pools": 3, "scalars": 3, "blocks": 4, "guards": 3,
 }  # fmt: skip
 
@@ -123,8 +123,8 @@ def test_sections():
     assert section(data, "segments") == [64, 0, zlib.crc32(p.W.tobytes().ljust(64, b"\0")), 0]
     assert section(data, "dims") == [6, 6, 6]
     assert section(data, "tensors")[6:12] == [1 << 8 | 1 << 16, 1, 0, 0, 0, 0]
-    (name, tensor) = section(data, "inputs")
-    assert (string(data, name), tensor) == ("x", 0)
+    (name, tensor, partner) = section(data, "inputs")
+    assert (string(data, name), tensor, partner) == ("x", 0, function_words.NONE)
     call = section(data, "code")
     assert call[0] == 1 | 11 << 8 and call[1] == 0 and string(data, call[2]) == "add"
     assert call[3:] == [6, 255 | PIECE << 8, function_words.NONE, 1, 3, 0, 1, 2, 0 | 1 << 8]

@@ -76,7 +76,7 @@ def test_runtime_of_a_static_package_is_small(tmp_path: Path) -> None:
     command += [f"-I{package / 'include'}", tmp_path / "app.c", library, "-o", tmp_path / "app.o"]
     subprocess.run(command, check=True)
     code = toolchain.text_bytes(tmp_path / "app.o", "arm64")
-    assert 4_000 < code < 6_000, f"{code:,} bytes of machine code in a program"
+    assert 4_000 < code < 6_300, f"{code:,} bytes of machine code in a program"
     parts = list((library.parent / "obj" / "src").glob("megcc_*.o"))
     code = sum(toolchain.text_bytes(part, "arm64") for part in parts)
-    assert code <= 7_600, f"{code:,} bytes of machine code in the library"
+    assert code <= 8_100, f"{code:,} bytes of machine code in the library"

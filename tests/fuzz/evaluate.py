@@ -30,7 +30,8 @@ Array = np.ndarray
 Arrays = Mapping[str, Array]
 
 #: ONNX Runtime takes an open dim for 0 there: Resize, and the rows of a loop that never ran.
-_SIZED = ("Resize", "Loop", "Scan", "EmbedLayerNormalization", "MatMulNBits")
+_SIZED = ("Resize", "Loop", "Scan", "EmbedLayerNormalization", "MatMulNBits",
+          "GatherBlockQuantized")  # fmt: skip
 
 #: ONNX Runtime refuses models of later opsets than it knows.
 NEWEST_OF_ORT = 26

@@ -376,6 +376,10 @@ ROWS: dict[str, Row] = {
          Port((2, 2, "p", 16)), Port(("c",), "int32", 3), Port((), "int32", 4)],
         {**SAME, "s": 2, "p": 3, "c": 2}, [*OTHER, {"s": 3}, {"p": 4}, {"c": 3}, {"5": 4}],
         {"num_heads": 4, "kv_num_heads": 2}, 3, "com.microsoft"),
+    "GatherBlockQuantized": Row(
+        "GatherBlockQuantized",
+        [np.ones((4, 8), "uint8"), Port(("n",), "int64", 2), np.ones((4, 1), "float32")], {"n": 2},
+        [{"1": 4}, {"1": -5}], {"bits": 4, "block_size": 16}, domain="com.microsoft"),
     "MatMulNBits": Row("MatMulNBits", [Port((2, "k")), np.ones((4, 1, 8), "uint8"), floats(4)],
                        {"k": 16}, [{"k": 15}, {"k": 17}],
                        {"K": 16, "N": 4, "bits": 4, "block_size": 16}, domain="com.microsoft"),
@@ -510,7 +514,7 @@ WITHOUT = {
         ConstantOfShape Upsample""",
     "the dims that must agree may not be open": """
         DeformConv FeatureVectorizer Imputer OneHot
-        RMSNormalization Scaler TreeEnsemble
+        RMSNormalization Scaler SimplifiedLayerNormalization TreeEnsemble
         TreeEnsembleClassifier TreeEnsembleRegressor Adagrad Adam Momentum""",
     "another name of ScatterElements": "Scatter",
     "tests of branches and loops have them": "If Loop Scan",

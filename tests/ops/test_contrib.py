@@ -1,13 +1,16 @@
 """Operators of com.microsoft on floats through compiled packages, against ONNX Runtime."""
 
 from dataclasses import replace
+from itertools import product
 
+import ml_dtypes  # noqa: F401 - int4 and uint4 by name
 import numpy as np
 import pytest
 
 from tests.ops.cases import Weight, node_model, rand
 from tests.ops.together import Case, Open, check_together, right_answer
 from tvm_megcc import importers
+from tvm_megcc.core.dtypes import packed_rows
 from tvm_megcc.errors import UnsupportedError
 
 X = rand(2, 3, 8)
@@ -34,6 +37,9 @@ def test_activations_and_norms(tmp_path):
     half = [v.astype("float16") for v in (X, skip, gamma, beta, bias)]
     every = ["y", "mean", "inverse", "sum"]  # those in the middle are f32
     cases += [replace(contrib("SkipLayerNormalization", half, every), close=4e-3)]
+    simple = [Case("SimplifiedLayerNormalization", [OPEN, gamma], {"epsilon": 1e-5}, outputs=n)
+              for n in (1, 2)]  # fmt: skip
+    cases += [*simple, replace(simple[0], operands=half[:2], close=4e-3)]
     ids = np.array([[1, 4, 2], [0, 3, 3]], np.int32)
     tables = [rand(n, 8, seed=n) for n in (5, 6, 2)]
     mask = np.array([[1, 1, 0], [1, 1, 1]], np.int32)
@@ -114,6 +120,9 @@ def grouped(length, before, room, *extra, past=True, packed=False, outputs=3, **
     """Grouped attention of 4 heads of queries and 2 of keys, each of 16 elements."""
     q, k, v = rand(2, length, 64), rand(2, length, 32, seed=1), rand(2, length, 32, seed=2)
     pasts = [rand(2, 2, room, 16, seed=s) for s in (3, 4)] if past else [None, None]
+    for row, filled in enumerate(before if past else ()):  # behind them nothing is said
+        for cache in pasts:
+            cache[row, :, filled:] = 0
     last = np.array([b + length - 1 for b in before], np.int32)
     total = np.array(max(before) + length, np.int32)
     operands = [np.concatenate([q, k, v], 2), None, None] if packed else [q, k, v]
@@ -128,12 +137,69 @@ def test_groupqueryattention(tmp_path):
     cases += [grouped(1, [3, 3], 3, *tables, do_rotary=1, rotary_interleaved=k) for k in (0, 1)]
     cases += [grouped(4, [0, 0], 0, past=False, local_window_size=2, softcap=2.0)]
     cases += [grouped(3, [0, 0], 0, *tables, past=False, do_rotary=1, smooth_softmax=1)]
+    cases += [grouped(1, [3, 5], 6, None, None, None, None, rand(4))]  # sinks
+    places = np.array([[5], [2]])
+    cases += [grouped(1, [3, 5], 6, *tables, places, do_rotary=1)]
+    places = np.array([[4, 1, 1], [0, 9, 9]])  # of a first prompt the first one counts
+    cases += [grouped(3, [0, 0], 0, *tables, places, past=False, do_rotary=1)]
+    check_together(cases, tmp_path)
+
+
+def test_groupqueryattention_norms(tmp_path):
+    """Norms of queries and keys, which ONNX Runtime has on other devices only."""
+    tables = [f(rand(16, 8)) for f in (np.cos, np.sin)]
+    norms = [1 + rand(16, seed=k) / 4 for k in (5, 6)]
+    last = (None,) * 5
+    case = grouped(1, [2, 4], 5, *tables, *last, *norms, do_rotary=1, qk_norm_epsilon=0.1,
+                   k_norm_epsilon=0.2)  # fmt: skip
+    plain = grouped(1, [2, 4], 5, *tables, do_rotary=1)
+    parts = list(plain.operands)
+    for index, norm, epsilon in zip((0, 1), norms, (0.1, 0.2), strict=True):
+        x = parts[index].reshape(2, 1, -1, 16)
+        root = np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(epsilon))
+        parts[index] = (x / root * norm).astype("f4").reshape(parts[index].shape)
+    want = right_answer(replace(plain, operands=parts))
+    check_together([replace(case, want=want)], tmp_path)
+
+
+@pytest.mark.slow
+def test_gatherblockquantized(tmp_path):
+    index = np.array([[0, 4], [-1, 2]])
+
+    def gather(kind, shape, block, zero, known=True, index=index, scale="float32", **attrs):
+        rng = np.random.default_rng(0)
+        bits = 4 if "4" in kind else attrs.get("bits", 4)
+        axis = attrs.get("quantize_axis", 1)
+        sizes = [-(-d // block) if k == axis else d for k, d in enumerate(shape)]
+        hold = Weight if known else np.asarray
+        scales = hold(rand(*sizes, seed=2).astype(scale))
+        tables = []
+        for dims in (shape, sizes) if zero else (shape,):
+            numbers = rng.integers(0, 1 << bits, dims).astype("u1")
+            if kind == "uint8":
+                tables.append(packed_rows(numbers, f"u{bits}"))
+            else:
+                tables.append(numbers.astype("i1" if kind == "int4" else "u1").astype(kind))
+        operands = [hold(tables[0]), index, scales, *map(hold, tables[1:])]
+        return contrib("GatherBlockQuantized", operands, block_size=block, **attrs)
+
+    axes = {"gather_axis": 0, "quantize_axis": 1}
+    forms = product((2, 4, 8), (False, True), (False, True))
+    cases = [gather("uint8", (5, 64), 16, zero, known, bits=bits, **axes)
+             for bits, zero, known in forms]  # fmt: skip
+    cases += [gather("uint8", (5, 3, 40), 16, True, bits=4, gather_axis=0, quantize_axis=2)]
+    cases += [gather("uint8", (5, 32), 32, True, scale="float16", **axes)]
+    for kind in ("int4", "uint4"):
+        cases += [gather(kind, (5, 48), 16, True, **axes)]
+        cases += [gather(kind, (48, 5), 16, True, gather_axis=1, quantize_axis=0)]
+        cases += [gather(kind, (48, 5), 16, False, gather_axis=0, quantize_axis=0)]
+    cases += [gather("int4", (5, 33), 16, False, index=Open(index, ["n", 2]), **axes)]
     check_together(cases, tmp_path)
 
 
 @pytest.mark.slow
 def test_matmulnbits(tmp_path):
-    def product(bits, length, size, zero=None, bias=False, known=False, data=None):
+    def nbits(bits, length, size, zero=None, bias=False, known=False, data=None):
         rows, blocks = 5, -(-length // size)
         rng = np.random.default_rng(bits)
         packed = rng.integers(0, 256, (rows, blocks, size * bits // 8)).astype("uint8")
@@ -145,9 +211,9 @@ def test_matmulnbits(tmp_path):
         operands += [None, rand(rows, seed=4)] if bias else []
         return contrib("MatMulNBits", operands, K=length, N=rows, bits=bits, block_size=size)
 
-    cases = [product(4, 64, 16), product(4, 70, 32, "packed", True), product(8, 32, 16, "packed")]
-    cases += [product(4, 48, 16, "packed", known=True, data=Open(rand(2, 3, 48), ["n", 3, 48]))]
-    cases += [product(4, 32, 16, "real")]
+    cases = [nbits(4, 64, 16), nbits(4, 70, 32, "packed", True), nbits(8, 32, 16, "packed")]
+    cases += [nbits(4, 48, 16, "packed", known=True, data=Open(rand(2, 3, 48), ["n", 3, 48]))]
+    cases += [nbits(4, 32, 16, "real")]
     check_together(cases, tmp_path)
 
 

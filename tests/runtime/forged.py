@@ -16,7 +16,7 @@ from tvm_megcc.host import toolchain
 from tvm_megcc.pipeline import compile_module
 
 from ..codegen_c.test_bytecode import ENTRY, SECTIONS
-from . import banded, changing, looping
+from . import banded, changing, looping, paired
 from . import programs as p
 
 HOST = toolchain.host_arch()
@@ -56,6 +56,7 @@ PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
     "checking": (_checking, "checking"),
     "banded": (banded.write, "banded"),
     "fed": (banded.write_fed, "banded"),
+    "paired": (paired.write, "paired"),
 }
 
 #: Those whose shapes change.

@@ -6,6 +6,7 @@ checksum, opens and runs it. What a fuzzer has found (scripts/fuzz --image) is a
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -290,6 +291,15 @@ def table_cases(image: Image) -> Iterator[Case]:
         for k in range(image.count(side)):
             yield case(side, 0, strings, k)
             yield case(side, 1, tensors, k)
+            yield from (case(side, 2, port, k) for port in partners(image, side, k))
+    # Pairs that agree with each other, but whose dims or types do not.
+    inputs = image.count("inputs")
+    for k, port in itertools.product(range(inputs), range(image.count("outputs"))):
+        tables = image.entries("inputs")[k], image.entries("outputs")[port]
+        types = [image.entries("tensors")[row[1]] for row in tables]
+        if types[0][0] & 0xFF != types[1][0] & 0xFF or types[0][0] >> 16 != types[1][0] >> 16:
+            words = {image.at("inputs", k, 2): inputs + port, image.at("outputs", port, 2): k}
+            yield f"input {k} and output {port}", words, {CORRUPT}
     yield case("pools", 0, strings)
     yield case("kernels", 0, strings)
     for word in range(8, 10):
@@ -298,6 +308,15 @@ def table_cases(image: Image) -> Iterator[Case]:
         if image.count(name):
             yield f"offset of {name}", {image.row(name): 1}, {CORRUPT}
             yield f"offset of {name}", {image.row(name): 4 * len(image.words) + 4}, {CORRUPT}
+
+
+def partners(image: Image, side: str, k: int) -> Iterator[int]:
+    """Numbers of ports that do not share the memory of this one, or do not say so."""
+    inputs, ports = image.count("inputs"), image.count("inputs") + image.count("outputs")
+    own = image.entries(side)[k][2]
+    yield from (port for port in {0, inputs - 1, inputs, ports - 1, ports, NONE - 1} if port != own)
+    if own != NONE:
+        yield NONE
 
 
 def shape_cases(image: Image) -> Iterator[Case]:

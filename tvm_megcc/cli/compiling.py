@@ -109,6 +109,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         " (repeatable)",
     )
     parser.add_argument(
+        "--state",
+        dest="states",
+        metavar="IN=OUT",
+        action="append",
+        default=[],
+        help="an input and an output share memory, which a run changes in place: a cache, a"
+        " recurrent state; a * on both sides stands for the same text, as in"
+        " 'past_key_values.*=present.*' (repeatable)",
+    )
+    parser.add_argument(
         "--dump-ir", metavar="DIR", help="write the module before and after each pass to DIR"
     )
     for name, why in _NOT_NEEDED.items():

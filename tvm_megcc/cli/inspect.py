@@ -101,6 +101,8 @@ def run(args: argparse.Namespace) -> None:
     ]
     options.print_table(head, rows)
     print(f"instructions: {', '.join(facts['opcodes'])}")
+    for pair in facts.get("states", ()):
+        print(f"state: input '{pair['input']}' and output '{pair['output']}' share memory")
     for line in changing.lines(facts):
         print(line)
     for arch, a in facts["archs"].items():

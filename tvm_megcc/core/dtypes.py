@@ -194,3 +194,20 @@ def unpacked(data: bytes, name: str, count: int) -> np.ndarray[Any, Any]:
     if row.held == "i8":
         held = (held << (8 - row.bits)).view(np.int8) >> (8 - row.bits)
     return held.astype(dtype)
+
+
+def packed_rows(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
+    """``[..., K]`` numbers as ``u8[..., bytes]``: each row of a packed type begins with a byte."""
+    import numpy as np
+
+    each = 8 // of(name).bits
+    full = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, -array.shape[-1] % each)])
+    return np.frombuffer(packed(full, name), np.uint8).reshape(*array.shape[:-1], -1)
+
+
+def unpacked_rows(rows: np.ndarray[Any, Any], name: str, length: int) -> np.ndarray[Any, Any]:
+    """`packed_rows`, back: the numbers ``[..., length]`` as a type of 8 bits holds them."""
+    row = of(name)
+    count = rows.size * (8 // row.bits)
+    numbers = unpacked(rows.tobytes(), name, count).astype(numpy_dtype(row.held))
+    return numbers.reshape(*rows.shape[:-1], -1)[..., :length]

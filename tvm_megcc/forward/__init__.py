@@ -20,6 +20,7 @@ from tvm_megcc.forward.merging import Storages
 from tvm_megcc.forward.order import reorder
 from tvm_megcc.forward.overlap import overlap_windows
 from tvm_megcc.forward.ports import caller_ports
+from tvm_megcc.forward.states import copied_first
 from tvm_megcc.forward.workers import give_workspaces
 
 __all__ = [
@@ -56,7 +57,7 @@ def forward(
         and two functions: of a program, what the other steps make of it, and the bytes that are
         live during each of its calls.
     """
-    program = reorder(program, io)
+    program = reorder(copied_first(program), io)
 
     def placed(program: Program) -> Program:
         program = run_in_place(elide_copies(concat_in_place(program, io)))
@@ -65,4 +66,4 @@ def forward(
     if change is not None:
         program = change(program, placed, lambda trial: Storages(trial).pressure(io))
     program = give_workspaces(placed(program), threads)
-    return caller_ports(program) if io == "caller" else program
+    return caller_ports(program, io) if io == "caller" or program.states else program

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 import onnx
 
 from ..dims import GivenDim
-from .importer import import_graph
+from .importer import KnownDims, import_graph
 from .input_shapes import bind_inputs
 from .load import load
 from .model import ImportedModel, InputInfo, OutputInfo
@@ -37,6 +37,7 @@ def from_onnx(
     model: str | os.PathLike[str] | onnx.ModelProto,
     shapes: Mapping[str, Sequence[GivenDim]] | None = None,
     distinct_dims: Sequence[str] = (),
+    states: Sequence[str] = (),
 ) -> ImportedModel:
     """Import an ONNX model as a Relax module.
 
@@ -55,6 +56,9 @@ def from_onnx(
     distinct_dims : sequence of str
         Names of dims, or patterns such as "unk__*", that say nothing: each dim of such a name is a
         dim of its own, called by its input and axis (``x_dim0``).
+    states : sequence of str
+        ``IN=OUT``: an input and an output that will share memory, see `CompileOptions.states`. Dims
+        in which they differ are checked when the model runs.
 
     Returns
     -------
@@ -74,4 +78,8 @@ def from_onnx(
     proto, name = load(model, keep_data=False)
     elements = spread(proto.graph, shapes or {})
     inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
-    return import_graph(proto, inputs, name, elements)
+    while True:
+        try:
+            return import_graph(proto, inputs, name, elements, states)
+        except KnownDims as known:  # fewer are open each time
+            inputs = tuple(port.fixed(known.sizes) for port in inputs)

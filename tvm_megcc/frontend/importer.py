@@ -16,6 +16,7 @@ import tvm
 from tvm import relax
 
 from tvm_megcc.core.dtypes import DType, of, of_numpy, of_onnx
+from tvm_megcc.core.state_pairs import OPTION, matched
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.exprs import shape_of
 from tvm_megcc.relax_tools.names import with_names
@@ -32,9 +33,9 @@ from tvm_megcc.relax_tools.shape_exprs import (
     with_multiples,
 )
 
-from ..dims import Dim, Size, Symbol, stretch
+from ..dims import Dim, Size, Symbol, as_symbol, compare, stretch
 from ..dims import of as of_symbol
-from ..errors import UnsupportedError
+from ..errors import InputError, UnsupportedError
 from ..ops.common.context import expr_dtype
 from ..ops.common.stored import packed, restored, unpacked
 from . import sequences
@@ -55,10 +56,12 @@ def import_graph(
     inputs: tuple[InputInfo, ...],
     name: str,
     elements: Mapping[str, Sequence[str]],
+    states: Sequence[str] = (),
 ) -> ImportedModel:
     """Convert a loaded model whose inputs have been given shapes.
 
-    ``elements`` are the names of the inputs that are the elements of a sequence, by its name.
+    ``elements`` are the names of the inputs that are the elements of a sequence, by its name;
+    ``states`` says which inputs and outputs will share memory, as in `from_onnx`.
 
     Raises
     ------
@@ -66,6 +69,8 @@ def import_graph(
         Operators without a converter, all at once; or a node that cannot be converted.
     """
     importer = Model(model)
+    ports = [port.name for port in inputs], [port.name for port in model.graph.output]
+    importer.states = matched(states, *ports)
     params = importer.parameters(inputs)
     output_names: list[str] = []
     builder = importer.builder
@@ -86,7 +91,12 @@ def import_graph(
                     found = sequences.ports(port, scope[port.name])
                     output_names += [name for name, _ in found]
                     declared = tensor_type(port.type).elem_type
-                    results += [importer.result(n, v, declared, params) for n, v in found]
+                    for output, value in found:
+                        expr = importer.result(output, value, declared, params)
+                        if output in importer.states:
+                            kept = params[ports[0].index(importer.states[output])]
+                            expr = importer.state_result(output, expr, kept)
+                        results.append(expr)
             except Exception as err:  # raised below: a builder left open prints a warning
                 error, results = err, [relax.Tuple([])]
         # The same variable may stand in the tuple several times, or be a parameter.
@@ -140,6 +150,14 @@ def output_infos(
         assert row is not None, ty
         infos.append(OutputInfo(name, row.name, shape))
     return tuple(infos)
+
+
+class KnownDims(Exception):
+    """Dims of an input, by name, that are fixed as its memory is that of an output."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        super().__init__(sizes)
+        self.sizes = sizes
 
 
 class Model(Walk):
@@ -224,6 +242,33 @@ class Model(Walk):
             narrow = relax.op.astype(expr, declared.numpy)
             expr = original[0] if original else self.emit(narrow)
         return expr if any(expr.same_as(param) for param in params) else self.returned(expr)
+
+    def state_result(self, name: str, expr: relax.Expr, kept: relax.Var) -> relax.Expr:
+        """A result that takes the memory of the input `kept`, with that input's dims."""
+        source, have, wanted = self.states[name], self.shape_of(expr), self.shape_of(kept)
+        if have == wanted:
+            return expr
+        if have is not None and wanted is not None and len(have) == len(wanted):
+            rows = [(as_symbol(w), h) for w, h in zip(wanted, have, strict=True)]
+            if known := {s.name: h for s, h in rows if s is not None and isinstance(h, int)}:
+                raise KnownDims(known)
+        place = self.place(name)
+        differ = (
+            have is not None
+            and wanted is not None
+            and (
+                len(have) != len(wanted)
+                or any(compare("eq", a, b) == 0 for a, b in zip(have, wanted, strict=True))
+            )
+        )
+        if have is None or wanted is None or differ:
+            dims = (", ".join(map(str, shape or "?")) for shape in (wanted, have))
+            raise InputError(
+                "{} '{}={}': the input is [{}], the output [{}]; they need equal dims".format(
+                    OPTION, source, name, *dims
+                )
+            )
+        return self.returned(place.emit(place.reshape(place.match_cast(expr, wanted), wanted)))
 
     def entered(self, param: relax.Var, dtype: DType) -> Value:
         """A parameter as the nodes see it."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import tvm
 
@@ -22,6 +23,12 @@ class InputInfo:
     shape: tuple[int | str, ...]
     symbols: tuple[Symbol, ...] = ()
     multiples: tuple[Multiple, ...] = ()
+
+    def fixed(self, sizes: Mapping[str, int]) -> InputInfo:
+        """The port with other dims for some names."""
+        shape = tuple(sizes.get(dim, dim) if isinstance(dim, str) else dim for dim in self.shape)
+        symbols = tuple(symbol for symbol in self.symbols if symbol.name not in sizes)
+        return replace(self, shape=shape, symbols=symbols)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ class Importer(ABC):
         self.of_functions: set[str] = set()
         #: The values of the model that are computed when it runs, not known before.
         self.computed: set[str] = set()
+        #: Outputs that will share the memory of an input, and that input.
+        self.states: dict[str, str] = {}
         #: Values of storage types, and outputs of such types: TVM's name of the type.
         self.stored: dict[relax.Expr, str] = {}
         self.stored_ports: dict[str, str] = {}
@@ -93,6 +95,7 @@ class Importer(ABC):
             self.opsets.get(node.domain, 1),
             self.stored,
             tuple(self.ranks.get(name) for name in node.output),
+            frozenset(k for k, name in enumerate(node.output) if name in self.states),
         )
 
     def storage(self, value: Value | None) -> DType | None:

@@ -6,6 +6,7 @@ from functools import cache
 
 from tvm_megcc.fuse import (
     attention,
+    cached_attention,
     conv2d,
     elementwise,
     lut,
@@ -26,7 +27,8 @@ from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
     quantised, quantised_binary, quantised_pool, quantised_resize, quantised_softmax, lut, conv2d,
-    attention, matmul_wq, matmul, pool2d, reduction, resize2d, movement, elementwise, quantise,
+    attention, cached_attention, matmul_wq, matmul, pool2d, reduction, resize2d, movement,
+    elementwise, quantise,
 )  # fmt: skip
 
 

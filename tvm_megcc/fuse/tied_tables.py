@@ -52,7 +52,7 @@ class _Product:
 
     def has(self, table: Array) -> bool:
         """Whether the columns of the constant are equal to the rows of a table."""
-        if self.array.size != table.size or self.array.dtype != table.dtype:
+        if self.match.request.facts["n"] != len(table) or self.array.dtype != table.dtype:
             return False
         rows, _ = packing.rows_in_panels(self.how.name, self.array, self.call)
         return rows.shape == table.shape and _equal(rows, table)
@@ -88,7 +88,7 @@ def with_tied_tables(
         Name of a gather's value -> note on its table, for ``tvmc inspect``.
     """
     products = [p for _, matches in functions for p in _products(matches, kernels)]
-    panels: dict[relax.Var, Array] = {}
+    panels: dict[tuple[relax.Var, str], Array] = {}
     found, said = [], {}
     for func, matches in functions:
         new = dict(matches)
@@ -99,9 +99,10 @@ def with_tied_tables(
                 continue
             how = f"twice: the product's {tied.kernel.stem} packs it in another order"
             if tied.stays:
-                if tied.var not in panels:
-                    panels[tied.var] = tied.packed()
-                made = _of_panels(match, panels[tied.var], table, arch, func)
+                key = tied.var, tied.operand
+                if key not in panels:
+                    panels[key] = tied.packed()
+                made = _of_panels(match, panels[key], table, arch, func)
                 if made is not None:
                     new[var], kernels[var] = made, made.kernels[0]
                     how = "once: rows are read out of the product's panels"
@@ -117,7 +118,10 @@ def _products(matches: Matches, kernels: Mapping[relax.Var, KernelFile]) -> Iter
             continue
         for name, how in kernel.packings(request.facts):
             array = _array(request.operands[name])
-            if name == "rhs" and array is not None:
+            is_table = name == "rhs" or (
+                how.name == "wq_blocks" and request.facts["channel_scales"] == 1
+            )
+            if is_table and array is not None:
                 yield _Product(var, match, kernel, name, how, array)
 
 

@@ -40,6 +40,7 @@ def import_model(
     shapes: Shapes | None = None,
     params: Mapping[str, Any] | None = None,
     distinct_dims: Sequence[str] = (),
+    states: Sequence[str] = (),
 ) -> ImportedModel:
     """Import a model of any format; the end of the file's name says which (ONNX, if nothing else).
 
@@ -52,6 +53,9 @@ def import_model(
         Values of inputs, which become constants: the weights of a Relax module as text.
     distinct_dims : sequence of str
         See `tvm_megcc.frontend.from_onnx`; dims of other formats have names that say what they are.
+
+    states : sequence of str
+        See `tvm_megcc.frontend.from_onnx`; in other formats both ports have equal dims.
 
     Raises
     ------
@@ -81,7 +85,7 @@ def import_model(
         return import_exported_program(_path(model), shapes)
     if found in REFUSED:
         raise InputError(f"{_quoted(model)}: {REFUSED[found]}")
-    return from_onnx(model, shapes, distinct_dims)
+    return from_onnx(model, shapes, distinct_dims, states)
 
 
 def _path(model: str | os.PathLike[str] | onnx.ModelProto) -> Path:

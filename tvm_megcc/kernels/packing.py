@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tvm_megcc.core.dtypes import packed_rows
+
 if TYPE_CHECKING:
     from tvm_megcc.kernels.kernel_file import Packing
 
@@ -175,10 +177,15 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
 def rows_in_panels(name: str, array: Array, call: Call) -> tuple[Array, bool]:
     """The columns of a product's constant, ``[N, K]``, and whether packing keeps its elements.
 
-    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements.
+    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements. Those
+    of quantised weights of 4 bits are bytes of two; of their scales K is the number of blocks.
     """
+    if name == "wq_panels":
+        return _bytes_of_rows(array, call), True
+    if name == "wq_blocks":
+        return array.reshape(int(call.facts["n"]), -1), True
     if name.startswith("wq_"):
-        return array, name == "wq_panels" and int(call.facts["bits"]) == 8
+        return array, False
     return _columns(array, call), name == "matmul_panels"
 
 
@@ -292,15 +299,16 @@ def wq_panels(array: Array, call: Call, nr: int) -> Array:
     Two k of a block share a byte where the fact ``bits`` is 4, the first in the lower half. Reads
     ``block``, too.
     """
+    return _panels(_bytes_of_rows(array, call), nr)
+
+
+def _bytes_of_rows(array: Array, call: Call) -> Array:
+    """Quantised weights ``[N, K]`` as ``[N, bytes]``; each block of 4 bits begins with a byte."""
     block, bits = int(call.facts["block"]), int(call.facts["bits"])
+    if bits == 8:
+        return array
     parts = np.split(array, range(block, array.shape[1], block), axis=1)
-    return _panels(np.concatenate([_halves(p) if bits == 4 else p for p in parts], axis=1), nr)
-
-
-def _halves(rows: Array) -> Array:
-    """``[N, K]`` of 4 bits as ``[N, ceil(K / 2)]`` bytes."""
-    even = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2)))
-    return (even[:, ::2] & 15 | even[:, 1::2] << 4).astype(np.int8)
+    return np.concatenate([packed_rows(part, "i4").view(np.int8) for part in parts], axis=1)
 
 
 @packer

@@ -19,6 +19,7 @@ from tvm_megcc.lower.growing import Growing, ShapeOf, Sizes, Value, single
 from tvm_megcc.relax_tools.calls import op_name
 from tvm_megcc.relax_tools.checks import Checked, checked_of
 from tvm_megcc.relax_tools.control_flow import region_of
+from tvm_megcc.relax_tools.declared_states import states_of
 from tvm_megcc.relax_tools.draws import Drawn, drawn_of
 from tvm_megcc.relax_tools.exprs import dtype_name, known_shape, shape_of
 from tvm_megcc.relax_tools.kernel_calls import KernelCall, kernel_call_of, kernels_of, spending_of
@@ -93,6 +94,7 @@ def lower(
         requirements=tuple(lowering.requirements.values()),
         spending=spending_of(mod),
         work=work_of(mod),
+        states=states_of(mod),
     )
 
 

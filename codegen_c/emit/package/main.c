@@ -35,10 +35,13 @@ int main(int argc, char **argv) {
   prepare_profile(&o);
   use_threads(&o, context);
 
+  keep_states(model, context);
   for (r = 0; r < o.warmup; ++r) check_run(megcc_run(context), context);
+  if (o.warmup > 0) restore_states();
   begin_profile(&o, context);
   MEGCC_BENCH_BEGIN();
   for (r = 0; r < o.repeat; ++r) {
+    if (r > 0) restore_states();
     begin_run(r);
     begins[r] = now_ms();
     check_run(megcc_run(context), context);

@@ -45,13 +45,6 @@ int execution_provide(execution_t *e) {
     status = megcc_set_pool(e->context, i, e->pools[i].data, e->pools[i].bytes);
     if (status != MEGCC_OK) return raise_status("the model's memory", status);
   }
-  for (uint32_t i = 0; i < e->input_count; ++i) {
-    status = megcc_input_info(e->context, i, &info);
-    if (status != MEGCC_OK) return raise_status("an input", status);
-    if (buffer_grow(&e->inputs[i], info.bytes) != 0) return -1;
-    status = megcc_bind_input(e->context, i, e->inputs[i].data, info.bytes);
-    if (status != MEGCC_OK) return raise_status(info.name, status);
-  }
   for (uint32_t i = 0; i < e->output_count; ++i) {
     status = megcc_output_info(e->context, i, &info);
     if (status != MEGCC_OK) return raise_status("an output", status);
@@ -59,6 +52,14 @@ int execution_provide(execution_t *e) {
     status = megcc_bind_output(e->context, i, e->outputs[i].data, info.bytes);
     // One whose size depends on data is where the model puts it.
     if (status != MEGCC_OK && status != MEGCC_ERR_DATA) return raise_status(info.name, status);
+  }
+  // Last, so that the output of a state pair is where its input is, which keeps its value.
+  for (uint32_t i = 0; i < e->input_count; ++i) {
+    status = megcc_input_info(e->context, i, &info);
+    if (status != MEGCC_OK) return raise_status("an input", status);
+    if (buffer_grow(&e->inputs[i], info.bytes) != 0) return -1;
+    status = megcc_bind_input(e->context, i, e->inputs[i].data, info.bytes);
+    if (status != MEGCC_OK) return raise_status(info.name, status);
   }
   e->provided = 1;
   return 0;

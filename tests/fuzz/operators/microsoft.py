@@ -173,6 +173,14 @@ def multi_head_attention(s: Sketch) -> None:
     )  # fmt: skip
 
 
+def _cache(s: Sketch, shape: tuple[int, ...], filled: np.ndarray) -> np.ndarray:
+    """Rows of a cache; those behind what is filled are 0, as nothing else is said of them."""
+    cache = s.rng.array(F32, shape, tame=True)
+    for batch, rows in enumerate(filled):
+        cache[batch, :, rows:] = 0
+    return cache
+
+
 @often(2)
 def group_query_attention(s: Sketch) -> None:
     batch, shared, kept = s.rng.between(1, 3), s.rng.between(1, 3), s.rng.between(1, 2)
@@ -192,17 +200,24 @@ def group_query_attention(s: Sketch) -> None:
     else:
         operands = [_floats(s, batch, length, n * size, run_time=0.9) for n in (count, kept, kept)]
     room = None if room is None else max(room, 0)
-    cache = [None if room is None else _floats(s, batch, kept, room, size, run_time=0.9)
+    filled = np.zeros(batch, int) if prompt else np.maximum(last + 1 - length, 0)
+    cache = [None if room is None else s.give(_cache(s, (batch, kept, room, size), filled), 0.9)
              for _ in range(2)]  # fmt: skip
     operands += [*cache, s.give(last, 0.8), s.give(np.array(total, np.int32), 0.1)]
     turns = s.rng.chance(0.4)
     if turns:
         longest = total + s.rng.below(3)
         operands += [_floats(s, longest, size // 2, run_time=0.2) for _ in range(2)]
+    if turns and s.rng.chance(0.3):
+        places = s.rng.bits.integers(0, longest - length + 1, (batch, length))
+        operands.append(s.give(places, 0.8))
     if s.rng.chance(0.3):
         operands += [None] * (10 - len(operands))
         lead = s.rng.one((1, batch)), s.rng.one((1, count))
         operands.append(_floats(s, *lead, length, total, run_time=0.7))
+    if s.rng.chance(0.2):
+        operands += [None] * (11 - len(operands))
+        operands.append(_floats(s, count, run_time=0.5))
     s.node(
         "GroupQueryAttention", operands, 3, domain=_DOMAIN, num_heads=count, kv_num_heads=kept,
         do_rotary=int(turns) if turns or s.rng.chance(0.5) else None,
@@ -252,6 +267,24 @@ def nbits(s: Sketch) -> None:
         "MatMulNBits", [_floats(s, *lead, length, run_time=0.9), s.give(packed, 0.1),
                         s.give(scales, 0.1), point, None, bias],
         domain=_DOMAIN, K=length, N=columns, bits=bits, block_size=size,
+    )  # fmt: skip
+
+
+@often(2)
+def block_gather(s: Sketch) -> None:
+    bits, size = s.rng.one((4, 4, 8, 2)), s.rng.one((16, 32))
+    rows, blocks = s.rng.between(1, 5), s.rng.between(1, 3)
+    packed = s.rng.bits.integers(0, 256, (rows, blocks * size * bits // 8)).astype(np.uint8)
+    scales = s.rng.bits.uniform(0.01, 0.2, (rows, blocks)).astype(np.float32)
+    point: str | None = None
+    if s.rng.chance(0.5):
+        width = -(-blocks * bits // 8)
+        point = s.give(s.rng.bits.integers(0, 256, (rows, width)).astype(np.uint8), 0.1)
+    index = s.rng.bits.integers(-rows, rows, s.rng.shape(s.rng.between(1, 2)))
+    s.node(
+        "GatherBlockQuantized",
+        [s.give(packed, 0.1), s.give(index, 0.9), s.give(scales, 0.1), point],
+        domain=_DOMAIN, bits=bits, block_size=size, gather_axis=0, quantize_axis=1,
     )  # fmt: skip
 
 

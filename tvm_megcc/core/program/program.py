@@ -45,7 +45,9 @@ class Program:
     ``("arena", ...)``. A program of symbolic shapes has ``symbols``; ``memory.place`` gives it
     ``storages`` and leaves ``arena_bytes`` and ``plan`` None; where all its symbols are bounded,
     ``arena_limit`` is the arena that does for all sizes. ``spending`` says what the choice of
-    kernels cost the whole model, ``work`` what it computes.
+    kernels cost the whole model, ``work`` what it computes. ``states`` are the
+    numbers of inputs and outputs that share memory: whatever reads the input comes before what
+    writes the output.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Program:
     arena_limit: int | None = None
     spending: Spending | None = None
     work: Work | None = None
+    states: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         def show(i: int) -> str:
@@ -73,6 +76,8 @@ class Program:
 
         lines = [f"program {self.name!r} for {self.arch}, arena {self.arena_bytes} bytes"]
         lines += [f"  input {p.name!r} = {show(p.tensor)}" for p in self.inputs]
+        for a, b in self.states:
+            lines.append(f"  input {self.inputs[a].name!r} is output {self.outputs[b].name!r}")
         lines += [f"  require {r.a} == {r.b}  // {r.name}" for r in self.requirements]
         depth = 0
         for n, step in enumerate(self.calls):

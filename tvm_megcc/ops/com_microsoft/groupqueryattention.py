@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any
 
+import numpy as np
 from tvm import relax, te, tirx
+
+from tvm_megcc.relax_tools.attention_calls import Attended, append, attend
 
 from ...dims import Size, maximum
 from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, OnnxOp, Result
-from ..common.attention import LOWEST, attended, heads, masked, scores
+from ..common.attention import LOWEST, attended, heads, heads_behind, masked, scores
 from ..common.context import expr_dtype
 from ..common.normed import simple
 from ..common.rotary import rotated, table
@@ -23,8 +27,8 @@ class GroupQueryAttention(OnnxOp):
 
     Operands: query, key, value (or all in query), past key and value, the last place of each batch,
     the longest of their lengths, tables of cosines and sines, places, attention bias, sinks, then
-    (12, 13) scales of a quantised cache, norms of queries and keys. Results: the output, the
-    present key and value.
+    (12, 13) scales of a quantised cache, norms of queries and keys, lengths of the new tokens.
+    Results: the output, the present key and value.
     """
 
     single = {6: "total_sequence_length"}
@@ -37,21 +41,25 @@ class GroupQueryAttention(OnnxOp):
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
         other = [name for name, value in _REFUSED.items() if attrs.get(name, value) != value]
-        if other or any(inputs.has(i) for i in (9, 11, 12, 13)):
-            what = ", ".join(other) or "places, sinks or scales of its cache"
+        if other or any(inputs.has(i) for i in (12, 13, 16)):
+            what = ", ".join(other) or "scales of its cache or lengths of its chunks"
             raise ctx.unsupported(what, "export with a causal float cache and nothing of these")
-        q, k, v = self._operands(ctx, inputs, attrs)
-        batch, _, length, _ = ctx.shape(q)
+        whole = not any(inputs.has(i) for i in (10, 11)) and not attrs.get("smooth_softmax", 0)
+        over_cache = whole and inputs.has(3) and inputs.dtype(0) == "float32"
+        q, k, v = self._operands(ctx, inputs, attrs, over_cache)
+        batch, length = (ctx.shape(q)[axis] for axis in ((0, 1) if over_cache else (0, 2)))
         before = self._past_lengths(ctx, inputs, batch, length)
         if attrs.get("do_rotary", 0):
             places = self._places(ctx, inputs, before, batch, length)
-            cos, sin = (table(ctx, inputs[i], places) for i in (7, 8))
+            cos, sin = (table(ctx, inputs[i], places, over_cache) for i in (7, 8))
             turn, turned = bool(attrs.get("rotary_interleaved", 0)), 2 * ctx.shape(cos)[3]
             q, k = (rotated(ctx, ctx.at_least(x, 3, turned), cos, sin, turn) for x in (q, k))
-        room = self._room(inputs, length)
+        room = self._room(ctx, inputs, length)
         most = ctx.sizes([room - length], "int64")
         fits = relax.op.less_equal(relax.op.max(before), ctx.reshape(most, []))
         before = ctx.checked(before, ctx.emit(fits))
+        if over_cache:
+            return self._over_cache(ctx, inputs, attrs, [q, k, v], before, room)
         keys, values = (
             _cached(ctx, inputs[3 + i] if inputs.has(3 + i) else None, new, before, room)
             for i, new in enumerate((k, v))
@@ -62,7 +70,39 @@ class GroupQueryAttention(OnnxOp):
         return attended(ctx, weights, wide[1]), keys, values
 
     @staticmethod
-    def _operands(ctx: Context, inputs: Inputs, attrs: Attrs) -> list[relax.Expr]:
+    def _over_cache(
+        ctx: Context,
+        inputs: Inputs,
+        attrs: Attrs,
+        new: list[relax.Expr],
+        before: relax.Expr,
+        room: Size,
+    ) -> Result:
+        """The results of operands ``[batch, length, heads, size]`` that were turned.
+
+        Only the rows of the cache that are filled are read, and only the new ones written where
+        the cache's memory is that of the past.
+        """
+        q, k, v = new
+        batch, length, heads, size = ctx.shape(q)
+        kept = ctx.shape(k)[2]
+        caches = []
+        for past, rows in ((inputs[3], k), (inputs[4], v)):
+            old = ctx.cast(past, [batch, kept, ctx.shape(past)[2], size])
+            made = append(ctx.builder, rows, before, old, ctx.prim(room))
+            caches.append(ctx.cast(made, [batch, kept, room, size]))
+        factor = attrs.get("scale", 0.0) or 1 / sqrt(ctx.static([size])[0])
+        window = max(0, attrs.get("local_window_size", -1))
+        facts = Attended(float(np.float32(factor)), window, attrs.get("softcap", 0.0))
+        y = attend(ctx.builder, [q, *caches, before], facts)
+        return ctx.reshape(y, [batch, length, heads * size]), *caches
+
+    @staticmethod
+    def _operands(ctx: Context, inputs: Inputs, attrs: Attrs, heads_last: bool) -> list[relax.Expr]:
+        """Queries, keys and values by heads: ``[batch, heads, length, size]``.
+
+        With `heads_last` ``[batch, length, heads, size]``.
+        """
         counts = [attrs["num_heads"], attrs["kv_num_heads"], attrs["kv_num_heads"]]
         parts = [inputs[0], inputs[1], inputs[2]]
         if not inputs.has(1):
@@ -73,10 +113,12 @@ class GroupQueryAttention(OnnxOp):
                 part = relax.op.strided_slice(inputs[0], [2], [start], [end], [1])
                 parts.append(ctx.emit(part))
                 start = end
-        found = [heads(ctx, part, count) for part, count in zip(parts, counts, strict=True)]
+        split = heads_behind if heads_last else heads
+        found = [split(ctx, part, count) for part, count in zip(parts, counts, strict=True)]
         for i in (14, 15):
             if inputs.has(i):
-                epsilon = attrs.get("qk_norm_epsilon", 1e-6)
+                name = "q_norm_epsilon" if i == 14 else "k_norm_epsilon"
+                epsilon = float(attrs.get(name) or attrs.get("qk_norm_epsilon", 1e-6))
                 found[i - 14], _ = simple(ctx, found[i - 14], inputs[i], epsilon)
         return found
 
@@ -96,12 +138,25 @@ class GroupQueryAttention(OnnxOp):
     def _places(
         ctx: Context, inputs: Inputs, before: relax.Expr, batch: Size, length: Size
     ) -> relax.Expr:
-        number = ctx.emit(relax.op.arange(0, ctx.prim(length), 1, "int64"))
-        return ctx.emit(relax.op.add(ctx.reshape(before, [batch, 1]), number))
+        """``int64[batch, length]`` of the new tokens; a first prompt's follow its first one."""
+        op = relax.op
+        number = ctx.emit(op.arange(0, ctx.prim(length), 1, "int64"))
+        if not inputs.has(9):
+            return ctx.emit(op.add(ctx.reshape(before, [batch, 1]), number))
+        given = ctx.agreeing(inputs[9], [batch, length], "a place for each token")
+        first = ctx.emit(op.strided_slice(given, [0, 1], [0, 0], [1, 1], [1, 1]))
+        total = ctx.reshape(ctx.emit(op.astype(inputs[6], "int64")), [1, 1])
+        prompt = ctx.emit(op.equal(total, ctx.reshape(ctx.sizes([length], "int64"), [1, 1])))
+        return ctx.emit(op.where(prompt, ctx.emit(op.add(first, number)), given))
 
     @staticmethod
-    def _room(inputs: Inputs, length: Size) -> Size:
-        """How many keys the present has: as many as the past, or the longest length."""
+    def _room(ctx: Context, inputs: Inputs, length: Size) -> Size:
+        """How many keys the present has: as many as the past, or the longest length.
+
+        In the memory of the past there is room for as many as there.
+        """
+        if ctx.states & {1, 2}:
+            return inputs.shape(3)[2]
         (total,) = inputs.need_ints(6, "total_sequence_length", low=1)
         return maximum(inputs.shape(3)[2], total) if inputs.has(3) else total
 
@@ -128,12 +183,16 @@ class GroupQueryAttention(OnnxOp):
             near = op.greater(op.add(column, ctx.const(window, "int64")), place)
             seen = ctx.emit(op.logical_and(seen, ctx.emit(near)))
         found = ctx.emit(op.where(seen, found, ctx.const(LOWEST, dtype)))
-        if not attrs.get("smooth_softmax", 0):
+        if not attrs.get("smooth_softmax", 0) and not inputs.has(11):
             return ctx.emit(op.nn.softmax(found, -1))
-        # One more score of 0, whose weight nothing gets.
-        top = ctx.emit(op.maximum(op.max(found, [-1], True), ctx.const(0, dtype)))
+        # One more score, of 0 or a head's own, whose weight nothing gets.
+        more = ctx.const(0, dtype)
+        if inputs.has(11):
+            sinks = ctx.agreeing(inputs[11], [attrs["num_heads"]], "a sink for each head")
+            more = ctx.reshape(sinks, [1, attrs["num_heads"], 1, 1])
+        top = ctx.emit(op.maximum(op.max(found, [-1], True), more))
         parts = ctx.emit(op.exp(ctx.emit(op.subtract(found, top))))
-        extra = op.exp(ctx.emit(op.negative(top)))
+        extra = op.exp(ctx.emit(op.subtract(more, top)))
         total = ctx.emit(op.add(op.sum(parts, [-1], True), ctx.emit(extra)))
         return ctx.emit(op.divide(parts, total))
 

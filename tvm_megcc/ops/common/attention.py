@@ -20,10 +20,14 @@ from .inputs import Inputs
 
 def heads(ctx: Context, x: relax.Expr, count: int) -> relax.Expr:
     """``[batch, length, heads * size]`` as ``[batch, heads, length, size]``."""
+    return ctx.emit(relax.op.permute_dims(heads_behind(ctx, x, count), [0, 2, 1, 3]))
+
+
+def heads_behind(ctx: Context, x: relax.Expr, count: int) -> relax.Expr:
+    """``[batch, length, heads * size]`` as ``[batch, length, heads, size]``."""
     batch, length, hidden = ctx.shape(x)
     size = ctx.static([hidden])[0] // count
-    parts = ctx.reshape(x, [batch, length, count, size])
-    return ctx.emit(relax.op.permute_dims(parts, [0, 2, 1, 3]))
+    return ctx.reshape(x, [batch, length, count, size])
 
 
 def joined(ctx: Context, x: relax.Expr) -> relax.Expr:

@@ -36,11 +36,14 @@ class Context(ShapeBuilder):
         The values of storage types, and the type (TVM's name) of each (see `common.stored`).
     ranks : tuple of int or None
         How many dims the model gives each of the outputs; None or missing where it gives none.
+    states : set of int
+        The outputs that will share the memory of an input of the model.
     """
 
     opset: int = 1
     stored: dict[relax.Expr, str] = field(default_factory=dict)
     ranks: tuple[int | None, ...] = ()
+    states: frozenset[int] = frozenset()
 
     def inside(self, builder: relax.BlockBuilder) -> Context:
         """The same node's place in another function."""

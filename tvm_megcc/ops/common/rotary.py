@@ -46,8 +46,13 @@ def _part(ctx: Context, x: relax.Expr, begin: Size, end: Size, step: int = 1) ->
     return ctx.emit(relax.op.strided_slice(x, [3], *limits, [step], assume_inbound=True))
 
 
-def table(ctx: Context, values: relax.Expr, places: relax.Expr) -> relax.Expr:
-    """``[batch or 1, 1, length, half]``: the rows of a table at ``[batch or 1, length]``."""
+def table(
+    ctx: Context, values: relax.Expr, places: relax.Expr, heads_last: bool = False
+) -> relax.Expr:
+    """``[batch or 1, 1, length, half]``: the rows of a table at ``[batch or 1, length]``.
+
+    With `heads_last` ``[batch or 1, length, 1, half]``.
+    """
     rows = rows_inside(ctx, values, places)
     batch, length, half = ctx.shape(rows)
-    return ctx.reshape(rows, [batch, 1, length, half])
+    return ctx.reshape(rows, [batch, *([length, 1] if heads_last else [1, length]), half])

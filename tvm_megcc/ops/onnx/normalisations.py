@@ -119,12 +119,29 @@ class RMSNormalization(OnnxOp):
     """``x / sqrt(mean(x * x) + epsilon) * scale``, over the axes from ``axis`` on."""
 
     def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
-        rank, dtype = inputs.rank(0), inputs.dtype(0)
-        axes = list(range(normal_axis(attrs.get("axis", -1), rank), rank))
-        x = inputs[0]
-        squares = ctx.emit(relax.op.mean(relax.op.multiply(x, x), axes, True))
-        size = relax.op.sqrt(relax.op.add(squares, ctx.const(attrs.get("epsilon", EPSILON), dtype)))
-        return relax.op.multiply(relax.op.divide(x, size), inputs[1])
+        size = _root_mean_square(ctx, inputs, attrs)
+        return relax.op.multiply(relax.op.divide(inputs[0], size), inputs[1])
+
+
+class SimplifiedLayerNormalization(OnnxOp):
+    """ONNX Runtime's RMSNormalization; the second result is the inverse root.
+
+    Its file has no domain of its own: ONNX Runtime's tools write it among ONNX's operators.
+    """
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        size = _root_mean_square(ctx, inputs, attrs)
+        result = relax.op.multiply(relax.op.divide(inputs[0], size), inputs[1])
+        return result, relax.op.divide(ctx.const(1, inputs.dtype(0)), size)
+
+
+def _root_mean_square(ctx: Context, inputs: Inputs, attrs: Attrs) -> relax.Expr:
+    """Root of the mean square over the axes from ``axis`` on, and of epsilon."""
+    rank, x = inputs.rank(0), inputs[0]
+    axes = list(range(normal_axis(attrs.get("axis", -1), rank), rank))
+    squares = ctx.emit(relax.op.mean(relax.op.multiply(x, x), axes, True))
+    epsilon = ctx.const(attrs.get("epsilon", EPSILON), inputs.dtype(0))
+    return ctx.emit(relax.op.sqrt(relax.op.add(squares, epsilon)))
 
 
 OPERATORS = [
@@ -133,4 +150,5 @@ OPERATORS = [
     LayerNormalization,
     MeanVarianceNormalization,
     RMSNormalization,
+    SimplifiedLayerNormalization,
 ]

@@ -102,6 +102,21 @@ static megcc_status_t run(megcc_context_t *context) {
 #define run megcc_run
 #endif
 
+// Copies the value of the input that shares the memory of an output to where the output will be.
+static void take_state(const megcc_model_t *model, uint32_t output, char *to, uint32_t input_count,
+                       const megcc_context_t *context) {
+  const char *from = inputs;
+  for (uint32_t k = 0; k < input_count; ++k) {
+    megcc_tensor_info_t info;
+    uint32_t partner;
+    check(megcc_input_info(context, k, &info));
+    if (megcc_state_output(model, k, &partner) == MEGCC_OK && partner == output) {
+      for (size_t i = 0; i < info.bytes; ++i) to[i] = from[i];
+    }
+    from += up(info.bytes);
+  }
+}
+
 int main(void) {
   megcc_model_t *model;
   megcc_context_t *context;
@@ -124,6 +139,7 @@ int main(void) {
   check(megcc_output_count(model, &output_count));
   for (uint32_t k = 0; k < output_count; ++k) {
     check(megcc_output_info(context, k, &info));
+    take_state(model, k, to, input_count, context);
     check(megcc_bind_output(context, k, to, info.bytes));
     to += up(info.bytes);
   }

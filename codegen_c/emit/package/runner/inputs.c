@@ -43,6 +43,37 @@ static void fill_random(void *data, const megcc_tensor_info_t *t, uint64_t *stat
   }
 }
 
+struct state {
+  void *data, *kept;
+  size_t bytes;
+};
+
+static void **bound;  // memory of each input
+static struct state *states;
+static uint32_t state_count;
+
+void keep_states(const megcc_model_t *model, const megcc_context_t *context) {
+  uint32_t i, count, output;
+  check(megcc_input_count(model, &count), NULL);
+  states = (struct state *)allocate(count * sizeof *states);
+  for (i = 0; i < count; ++i) {
+    struct state *s = states + state_count;
+    megcc_tensor_info_t t;
+    if (megcc_state_output(model, i, &output) != MEGCC_OK) continue;
+    check(megcc_input_info(context, i, &t), NULL);
+    s->data = bound[i];
+    s->bytes = t.bytes;
+    s->kept = allocate(t.bytes);
+    memcpy(s->kept, s->data, s->bytes);
+    ++state_count;
+  }
+}
+
+void restore_states(void) {
+  uint32_t i;
+  for (i = 0; i < state_count; ++i) memcpy(states[i].data, states[i].kept, states[i].bytes);
+}
+
 static const char *file_of_input(const struct options *o, const char *name, uint32_t number,
                                  char *path) {
   const char *found = value_of(o->input, o->n_inputs, name);
@@ -56,6 +87,7 @@ void bind_inputs(const struct options *o, const megcc_model_t *model, megcc_cont
   uint32_t i, count;
   check(megcc_input_count(model, &count), NULL);
   check_input_names(o->input, o->n_inputs, model);
+  bound = (void **)allocate(count * sizeof *bound);
   if (o->input_dir != NULL && !exists(o->input_dir)) fail(strerror(errno), o->input_dir);
   for (i = 0; i < count; ++i) {
     char path[MAX_PATH];
@@ -78,6 +110,7 @@ void bind_inputs(const struct options *o, const megcc_model_t *model, megcc_cont
     } else {
       fill_random(data, &t, &state);
     }
+    bound[i] = data;
     check(megcc_bind_input(context, i, data, t.bytes), t.name);
   }
 }

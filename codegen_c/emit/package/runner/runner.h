@@ -109,6 +109,11 @@ megcc_pool_t *thread_pool(void);
 // Binds every input to what its file holds, or to random values.
 void bind_inputs(const struct options *o, const megcc_model_t *model, megcc_context_t *context);
 
+// Every run begins with the same values, also of inputs that share memory with an output: they are
+// kept before the first run.
+void keep_states(const megcc_model_t *model, const megcc_context_t *context);
+void restore_states(void);
+
 // ---- outputs.c -------------------------------------------------------------------------------
 
 // Prints a line about an output.

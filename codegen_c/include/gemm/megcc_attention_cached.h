@@ -1,0 +1,274 @@
+// The body of the attention_cached kernels: attention over the rows of a cache that are filled.
+//
+// Workspace: addresses of a block's rows, scores of few rows, panels of keys and of values, scores
+// of a block. A row of scores has a vector to spare, as the rows that are seen begin anywhere.
+#ifndef MEGCC_ATTENTION_CACHED_H
+#define MEGCC_ATTENTION_CACHED_H
+
+#include "gemm/megcc_attention.h"
+#include "op/attention_cached.h"
+
+#ifndef SOFTCAP
+#define SOFTCAP 0
+#endif
+
+// Heads that read keys and values together.
+#define MEGCC_CACHED_HEADS 3
+
+// One head of the cache, and the heads of q that share it.
+typedef struct {
+  megcc_attention_t a;  // of q and y the first of these heads
+  size_t width;         // of a row of scores
+  float *few;           // scores of few rows
+  int32_t heads;        // of q
+  int32_t shared;       // of q that share the head
+  int32_t before;       // rows in the cache before the new ones
+  int32_t window;       // rows that are seen at most; 0: all
+  float cap;
+} megcc_cached_t;
+
+// Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
+// as compilers keep arrays of vectors in memory.
+MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, int32_t first,
+                                      int32_t last, int32_t heads, float *s) {
+  const int32_t d = c->a.d, whole = d / MEGCC_VL * MEGCC_VL;
+  const size_t row = c->a.k_row, w = c->width;
+  const float *q1 = q + (heads > 1 ? d : 0), *q2 = q + (heads > 2 ? 2 * d : 0);
+  int32_t j = first;
+  for (; j + 4 <= last; j += 4) {
+    const float *k0 = c->a.k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row, *k3 = k2 + row;
+    megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+    megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+    for (int32_t i = 0; i < whole; i += MEGCC_VL) {
+      const megcc_vf x0 = megcc_vf_load(k0 + i), x1 = megcc_vf_load(k1 + i);
+      const megcc_vf x2 = megcc_vf_load(k2 + i), x3 = megcc_vf_load(k3 + i);
+      megcc_vf y = megcc_vf_load(q + i);
+      a0 = megcc_vf_fma(a0, x0, y), a1 = megcc_vf_fma(a1, x1, y);
+      a2 = megcc_vf_fma(a2, x2, y), a3 = megcc_vf_fma(a3, x3, y);
+      if (heads > 1) {
+        y = megcc_vf_load(q1 + i);
+        b0 = megcc_vf_fma(b0, x0, y), b1 = megcc_vf_fma(b1, x1, y);
+        b2 = megcc_vf_fma(b2, x2, y), b3 = megcc_vf_fma(b3, x3, y);
+      }
+      if (heads > 2) {
+        y = megcc_vf_load(q2 + i);
+        c0 = megcc_vf_fma(c0, x0, y), c1 = megcc_vf_fma(c1, x1, y);
+        c2 = megcc_vf_fma(c2, x2, y), c3 = megcc_vf_fma(c3, x3, y);
+      }
+    }
+    s[j] = megcc_vf_sum(a0), s[j + 1] = megcc_vf_sum(a1);
+    s[j + 2] = megcc_vf_sum(a2), s[j + 3] = megcc_vf_sum(a3);
+    if (heads > 1) {
+      float *t = s + w + j;
+      t[0] = megcc_vf_sum(b0), t[1] = megcc_vf_sum(b1);
+      t[2] = megcc_vf_sum(b2), t[3] = megcc_vf_sum(b3);
+    }
+    if (heads > 2) {
+      float *t = s + 2 * w + j;
+      t[0] = megcc_vf_sum(c0), t[1] = megcc_vf_sum(c1);
+      t[2] = megcc_vf_sum(c2), t[3] = megcc_vf_sum(c3);
+    }
+  }
+  for (; j < last; ++j) {
+    const float *k0 = c->a.k + (size_t)j * row;
+    megcc_vf a0 = megcc_vf_zero(), b0 = a0, c0 = a0;
+    for (int32_t i = 0; i < whole; i += MEGCC_VL) {
+      const megcc_vf x0 = megcc_vf_load(k0 + i);
+      a0 = megcc_vf_fma(a0, x0, megcc_vf_load(q + i));
+      if (heads > 1) b0 = megcc_vf_fma(b0, x0, megcc_vf_load(q1 + i));
+      if (heads > 2) c0 = megcc_vf_fma(c0, x0, megcc_vf_load(q2 + i));
+    }
+    s[j] = megcc_vf_sum(a0);
+    if (heads > 1) s[w + (size_t)j] = megcc_vf_sum(b0);
+    if (heads > 2) s[2 * w + (size_t)j] = megcc_vf_sum(c0);
+  }
+  if (whole == d) return;
+  for (j = first; j < last; ++j) {
+    const float *k0 = c->a.k + (size_t)j * row;
+    for (int32_t r = 0; r < heads; ++r) {
+      float sum = s[(size_t)r * w + (size_t)j];
+      for (int32_t i = whole; i < d; ++i) sum += k0[i] * q[r * d + i];
+      s[(size_t)r * w + (size_t)j] = sum;
+    }
+  }
+}
+
+// Rows of values [first, last) times the weights in rows of `s`, elements [i, i + 4 vectors).
+MEGCC_INLINE void megcc_cached_values(const megcc_cached_t *c, const float *s, int32_t first,
+                                      int32_t last, int32_t heads, int32_t i, float *y) {
+  const size_t row = c->a.v_row, w = c->width, d = (size_t)c->a.d;
+  const float *v = c->a.v + (size_t)first * row + i;
+  megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
+  megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+  for (int32_t j = first; j < last; ++j, v += row) {
+    const megcc_vf x0 = megcc_vf_load(v), x1 = megcc_vf_load(v + MEGCC_VL);
+    const megcc_vf x2 = megcc_vf_load(v + 2 * MEGCC_VL), x3 = megcc_vf_load(v + 3 * MEGCC_VL);
+    megcc_vf p = megcc_vf_dup(s[j]);
+    a0 = megcc_vf_fma(a0, x0, p), a1 = megcc_vf_fma(a1, x1, p);
+    a2 = megcc_vf_fma(a2, x2, p), a3 = megcc_vf_fma(a3, x3, p);
+    if (heads > 1) {
+      p = megcc_vf_dup(s[w + (size_t)j]);
+      b0 = megcc_vf_fma(b0, x0, p), b1 = megcc_vf_fma(b1, x1, p);
+      b2 = megcc_vf_fma(b2, x2, p), b3 = megcc_vf_fma(b3, x3, p);
+    }
+    if (heads > 2) {
+      p = megcc_vf_dup(s[2 * w + (size_t)j]);
+      c0 = megcc_vf_fma(c0, x0, p), c1 = megcc_vf_fma(c1, x1, p);
+      c2 = megcc_vf_fma(c2, x2, p), c3 = megcc_vf_fma(c3, x3, p);
+    }
+  }
+  y += i;
+  megcc_vf_store(y, a0), megcc_vf_store(y + MEGCC_VL, a1);
+  megcc_vf_store(y + 2 * MEGCC_VL, a2), megcc_vf_store(y + 3 * MEGCC_VL, a3);
+  if (heads > 1) {
+    megcc_vf_store(y + d, b0), megcc_vf_store(y + d + MEGCC_VL, b1);
+    megcc_vf_store(y + d + 2 * MEGCC_VL, b2), megcc_vf_store(y + d + 3 * MEGCC_VL, b3);
+  }
+  if (heads > 2) {
+    y += 2 * d;
+    megcc_vf_store(y, c0), megcc_vf_store(y + MEGCC_VL, c1);
+    megcc_vf_store(y + 2 * MEGCC_VL, c2), megcc_vf_store(y + 3 * MEGCC_VL, c3);
+  }
+}
+
+// Exponentials of scores [lo, hi) of a row in their place, and one over their sum.
+MEGCC_INLINE float megcc_cached_softmax(const megcc_cached_t *c, float *s, int32_t lo, int32_t hi) {
+  float scale = c->a.scale;
+  if (SOFTCAP) {
+    const megcc_vf in = megcc_vf_dup(scale / c->cap), out = megcc_vf_dup(c->cap);
+    for (int32_t i = lo; i < hi; i += MEGCC_VL) {
+      const int32_t left = hi - i < MEGCC_VL ? hi - i : MEGCC_VL;
+      const megcc_vf t = megcc_vf_tanh(megcc_vf_mul(megcc_vf_load_n(s + i, left), in));
+      megcc_vf_store_n(s + i, megcc_vf_mul(t, out), left);
+    }
+    scale = 1.0f;
+  }
+  return megcc_attention_softmax(s + lo, NULL, hi - lo, scale);
+}
+
+// The first row of the cache that new row i sees, and the end of what it sees.
+MEGCC_INLINE int32_t megcc_cached_end(const megcc_cached_t *c, int32_t i) {
+  return c->before + i + 1;
+}
+
+MEGCC_INLINE int32_t megcc_cached_first(const megcc_cached_t *c, int32_t i) {
+  const int32_t end = megcc_cached_end(c, i);
+  return c->window > 0 && end > c->window ? end - c->window : 0;
+}
+
+// New row i of `heads` heads from `head` on.
+MEGCC_INLINE void megcc_cached_few_heads(const megcc_cached_t *c, int32_t i, int32_t head,
+                                         int32_t heads) {
+  const int32_t lo = megcc_cached_first(c, i), hi = megcc_cached_end(c, i), d = c->a.d;
+  const size_t at = (size_t)i * c->a.q_row + (size_t)head * (size_t)d;
+  float *y = c->a.y + at, *s = c->few;
+  float inverse[MEGCC_CACHED_HEADS];
+  int32_t e = 0;
+  megcc_cached_scores(c, c->a.q + at, lo, hi, heads, s);
+  for (int32_t r = 0; r < heads; ++r)
+    inverse[r] = megcc_cached_softmax(c, s + (size_t)r * c->width, lo, hi);
+  for (; e + 4 * MEGCC_VL <= d; e += 4 * MEGCC_VL) megcc_cached_values(c, s, lo, hi, heads, e, y);
+  for (int32_t r = 0; r < heads; ++r) {
+    float *to = y + (size_t)r * (size_t)d;
+    const float *p = s + (size_t)r * c->width;
+    for (int32_t k = e; k < d; ++k) {
+      float sum = 0.0f;
+      for (int32_t j = lo; j < hi; ++j) sum += p[j] * c->a.v[(size_t)j * c->a.v_row + (size_t)k];
+      to[k] = sum;
+    }
+    megcc_attention_divide(to, d, inverse[r]);
+  }
+}
+
+MEGCC_HOT static void megcc_cached_few(const megcc_cached_t *c, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t head = 0;
+    for (; head + 3 <= c->shared; head += 3) megcc_cached_few_heads(c, i, head, 3);
+    if (c->shared - head == 2) megcc_cached_few_heads(c, i, head, 2);
+    if (c->shared - head == 1) megcc_cached_few_heads(c, i, head, 1);
+  }
+}
+
+// New rows [first, first + count) of one head of q, with keys and values in panels of `n` rows.
+MEGCC_INLINE void megcc_cached_block(const megcc_cached_t *c, int32_t head, int32_t first,
+                                     int32_t count, int32_t n) {
+  const megcc_attention_t *a = &c->a;
+  const int32_t end = megcc_cached_end(c, first + count - 1);
+  const int32_t columns = (end + NR - 1) / NR * NR;
+  const size_t at = (size_t)first * a->q_row + (size_t)head * (size_t)a->d;
+  float *y = a->y + at;
+  float inverse[ATTENTION_BLOCK];
+  megcc_gemm_t g = megcc_attention_product(a, a->d, a->keys, a->scores, c->width);
+  for (int32_t r = 0; r < count; ++r) a->table[r] = a->q + at + (size_t)r * a->q_row;
+  megcc_gemm_block(&g, count, 0, columns);
+  for (int32_t r = 0; r < count; ++r) {
+    const int32_t lo = megcc_cached_first(c, first + r), hi = megcc_cached_end(c, first + r);
+    float *s = a->scores + (size_t)r * c->width;
+    inverse[r] = megcc_cached_softmax(c, s, lo, hi);
+    for (int32_t j = 0; j < lo; ++j) s[j] = 0.0f;
+    for (int32_t j = hi; j < end; ++j) s[j] = 0.0f;
+    a->table[r] = s;
+  }
+  g = megcc_attention_product(a, end, a->values, y, a->y_row);
+  g.panel = (size_t)n * NR;
+  megcc_gemm_block(&g, count, 0, a->d);
+  for (int32_t r = 0; r < count; ++r)
+    megcc_attention_divide(y + (size_t)r * a->y_row, a->d, inverse[r]);
+}
+
+// Units [begin, end) of b * g * ceil(m / ATTENTION_BLOCK), those of a head together.
+MEGCC_INLINE void megcc_attention_cached(void *const *ptr, const int32_t *attr, void *workspace,
+                                         int32_t begin, int32_t end) {
+  const int64_t *before = ptr[3];
+  const int32_t m = attr[ATTENTION_CACHED_M], n = attr[ATTENTION_CACHED_N];
+  const int32_t groups = attr[ATTENTION_CACHED_G], d = attr[ATTENTION_CACHED_D];
+  const int32_t units = (m + ATTENTION_BLOCK - 1) / ATTENTION_BLOCK;
+  const int few = m <= MEGCC_ATTENTION_FEW;
+  const size_t width = (size_t)((n + NR - 1) / NR) * NR;
+  int32_t packed = -1;
+  megcc_cached_t c;
+  if (n < m) return;
+  c.heads = attr[ATTENTION_CACHED_H];
+  c.shared = c.heads / groups;
+  c.window = attr[ATTENTION_CACHED_WINDOW];
+  c.cap = megcc_attr_f32(attr[ATTENTION_CACHED_CAP]);
+  c.width = width + NR;
+  c.a.scale = megcc_attr_f32(attr[ATTENTION_CACHED_SCALE]);
+  c.a.mask = NULL;
+  c.a.n = n;
+  c.a.d = c.a.e = d;
+  c.a.k_row = c.a.v_row = (size_t)d;
+  c.a.q_row = c.a.y_row = (size_t)c.heads * (size_t)d;
+  c.a.mask_row = 0;
+  c.a.table = workspace;
+  c.few = (float *)(void *)((char *)workspace + MEGCC_GEMM_ENTRY * ATTENTION_BLOCK);
+  c.a.scores = few ? c.few : c.few + 4 * c.width;
+  c.a.keys = few ? c.few : c.a.scores + ATTENTION_BLOCK * c.width;
+  c.a.values = few ? c.few : c.a.keys + width * (size_t)d;
+  for (int32_t unit = begin; unit < end; ++unit) {
+    const int32_t head = unit / units, first = unit % units * ATTENTION_BLOCK;
+    const int32_t count = m - first < ATTENTION_BLOCK ? m - first : ATTENTION_BLOCK;
+    const int32_t batch = head / groups, group = head % groups;
+    const int64_t given = before[batch];
+    const size_t rows = (size_t)batch * (size_t)m * c.a.q_row;
+    const size_t own = rows + (size_t)group * (size_t)c.shared * (size_t)d;
+    c.before = given < 0 ? 0 : given > n - m ? n - m : (int32_t)given;
+    c.a.q = (const float *)ptr[0] + own;
+    c.a.y = (float *)ptr[4] + own;
+    c.a.k = (const float *)ptr[1] + (size_t)head * (size_t)n * (size_t)d;
+    c.a.v = (const float *)ptr[2] + (size_t)head * (size_t)n * (size_t)d;
+    if (few) {
+      megcc_cached_few(&c, count);
+      continue;
+    }
+    const int32_t filled = c.before + m;
+    if (packed != head) {
+      megcc_gemm_pack_transposed(c.a.k, (size_t)d, d, filled, c.a.keys);
+      megcc_gemm_pack_columns(c.a.v, (size_t)d, filled, d, c.a.values);
+      packed = head;
+    }
+    for (int32_t r = 0; r < c.shared; ++r) megcc_cached_block(&c, r, first, count, filled);
+  }
+}
+
+#endif  // MEGCC_ATTENTION_CACHED_H

@@ -1,0 +1,23 @@
+// op: attention_cached
+// isa: simd
+// when: d > 0 and h % g == 0
+// params: SOFTCAP=softcap
+// let panels = up(n, NR) * d + up(d, NR) * n
+// let width = up(n, NR) + NR
+// workspace: 8 * ATTENTION_BLOCK + sizeof(T) * (4 * width
+//   + (panels + ATTENTION_BLOCK * width if m > 2 else 0))
+// work: b * g * ceil(m, ATTENTION_BLOCK)
+// cost: ATTENTION_BLOCK * n * (2 * d + 20)
+// kernel: attention_cached_f32 arch=portable dtype=f32 rank=10 tolerance=5e-6 NR=8
+//   ATTENTION_BLOCK=24
+// kernel: attention_cached_f32_x86 arch=x86 dtype=f32 rank=20 tolerance=5e-6 NR=16
+//   ATTENTION_BLOCK=24
+//
+// A work item is one head of the cache and ATTENTION_BLOCK new rows. One or two rows read keys and
+// values where they are, for three heads at a time; more of them from panels, once a head.
+#include "gemm/megcc_attention_cached.h"
+
+void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,
+                  int32_t end) {
+  megcc_attention_cached(ptr, attr, workspace, begin, end);
+}

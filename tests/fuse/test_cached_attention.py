@@ -1,0 +1,159 @@
+"""Attention over a cache: what it computes, against f64 and ONNX Runtime, and what it leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.frontend.running import run
+from tvm_megcc import driver, execute, frontend
+from tvm_megcc.core.program import Call, Copy
+from tvm_megcc.errors import ToolError
+
+HEADS, KEPT, SIZE, CAP, LONGEST = 6, 2, 16, 24, 32
+STATES = ["past_*=present_*"]
+ANGLES = np.arange(LONGEST)[:, None] * 100.0 ** (-np.arange(0, SIZE, 2) / SIZE)
+COS, SIN = np.cos(ANGLES).astype("f4"), np.sin(ANGLES).astype("f4")
+
+
+def model(batch: int | str = 1, rows: int | str = "rows", **attrs: object) -> onnx.ModelProto:
+    """A GroupQueryAttention over caches of a capacity."""
+    facts = {"num_heads": HEADS, "kv_num_heads": KEPT, "do_rotary": 1, **attrs}
+    node = helper.make_node(
+        "GroupQueryAttention",
+        ["x", "", "", "past_k", "past_v", "last", "total", "cos", "sin"],
+        ["y", "present_k", "present_v"], name="attention", domain="com.microsoft", **facts,
+    )  # fmt: skip
+    float_, int_ = TensorProto.FLOAT, TensorProto.INT32
+    cache = [batch, KEPT, "capacity", SIZE]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [node], "g",
+        [info("x", float_, [batch, rows, (HEADS + 2 * KEPT) * SIZE]),
+         info("past_k", float_, cache), info("past_v", float_, cache),
+         info("last", int_, [batch]), info("total", int_, [])],
+        [info(n, float_, None) for n in ("y", "present_k", "present_v")],
+        [numpy_helper.from_array(COS, "cos"), numpy_helper.from_array(SIN, "sin")],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+class Sequences:
+    """A batch of sequences: the inputs of each step, and what f64 says of it."""
+
+    def __init__(self, batch: int, **attrs: float) -> None:
+        self.rng, self.attrs = np.random.default_rng(batch), attrs
+        self.batch, self.filled = batch, np.zeros(batch, int)
+        self.caches = [np.full((batch, KEPT, CAP, SIZE), 7, "f4") for _ in range(2)]
+        self.exact = [c.astype("f8") for c in self.caches]
+
+    def step(self, rows: int) -> dict[str, np.ndarray]:
+        width = (HEADS + 2 * KEPT) * SIZE
+        x = self.rng.standard_normal((self.batch, rows, width)).astype("f4")
+        total = self.filled + rows
+        last, most = (total - 1).astype("i4"), np.array(total.max(), "i4")
+        past = {"past_k": self.caches[0], "past_v": self.caches[1]}
+        return {"x": x, **past, "last": last, "total": most}
+
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        rows = x.shape[1]
+        heads = x.astype("f8").reshape(self.batch, rows, -1, SIZE)
+        y = np.zeros((self.batch, rows, HEADS, SIZE))
+        for b in range(self.batch):
+            place = self.filled[b] + np.arange(rows)
+            turned = heads[b].copy()
+            low, high = np.split(heads[b, :, : HEADS + KEPT], 2, axis=-1)
+            cos, sin = (np.cos(ANGLES)[place][:, None], np.sin(ANGLES)[place][:, None])
+            turned[:, : HEADS + KEPT] = np.concatenate(
+                [low * cos - high * sin, low * sin + high * cos], -1
+            )
+            for cache, first in zip(self.exact, (HEADS, HEADS + KEPT), strict=True):
+                cache[b, :, place] = turned[:, first : first + KEPT]
+            for i, at in enumerate(place):
+                for h in range(HEADS):
+                    self._head(y, turned, b, i, int(at), h)
+        self.filled += rows
+        return y.reshape(self.batch, rows, -1)
+
+    def _head(self, y: np.ndarray, turned: np.ndarray, b: int, i: int, at: int, h: int) -> None:
+        window = int(self.attrs.get("local_window_size", 0))
+        seen = slice(max(0, at + 1 - window) if window else 0, at + 1)
+        keys, values = (c[b, h // (HEADS // KEPT), seen] for c in self.exact)
+        scores = keys @ turned[i, h] / np.sqrt(SIZE)
+        if cap := self.attrs.get("softcap", 0.0):
+            scores = cap * np.tanh(scores / cap)
+        weights = np.exp(scores - scores.max())
+        y[b, i, h] = weights / weights.sum() @ values
+
+
+@pytest.mark.parametrize("states", [[], STATES], ids=["apart", "in place"])
+@pytest.mark.parametrize(
+    ("batch", "attrs"), [(1, {}), (3, {"local_window_size": 5}), (1, {"softcap": 1.5})]
+)
+def test_prompts_and_steps(tmp_path, states, batch, attrs):
+    driver.compile_model(model(batch, **attrs), tmp_path / "p", archs=["host"], states=states)
+    sequences = Sequences(batch, **attrs)
+    with execute.opened(tmp_path / "p") as runnable:
+        for rows in (5, 1, 2, 1, 7):  # a prompt, chunks, single tokens
+            given = sequences.step(rows)
+            found = runnable.run(given).outputs
+            np.testing.assert_allclose(found["y"], sequences.answer(given["x"]), atol=2e-6)
+            sequences.caches = [found["present_k"], found["present_v"]]
+            for cache, exact in zip(sequences.caches, sequences.exact, strict=True):
+                np.testing.assert_allclose(cache, exact, atol=2e-6)  # behind them all stays
+        with pytest.raises(ToolError, match="'attention'|data"):
+            runnable.run(sequences.step(CAP))
+
+
+def test_sequences_of_several_lengths(tmp_path):
+    driver.compile_model(model(2), tmp_path / "p", archs=["host"], states=STATES)
+    sequences = Sequences(2)
+    with execute.opened(tmp_path / "p") as runnable:
+        given = sequences.step(4)
+        found = runnable.run(given).outputs
+        sequences.answer(given["x"])
+        sequences.caches = [found["present_k"], found["present_v"]]
+        sequences.filled[1] = 2  # the second one was shorter
+        for _ in range(3):
+            given = sequences.step(1)
+            found = runnable.run(given).outputs
+            np.testing.assert_allclose(found["y"], sequences.answer(given["x"]), atol=2e-6)
+            sequences.caches = [found["present_k"], found["present_v"]]
+
+
+def test_what_a_step_does():
+    """Two calls write the new rows, one reads them: no copy, and an arena of one row of scores."""
+    compiled = driver.compile_programs(
+        model(rows=1), ["arm64"], states=STATES, input_shapes={"past_k": (1, KEPT, 4096, SIZE)}
+    )
+    (program,) = compiled.values()
+    calls = [step for step in program.calls if isinstance(step, Call)]
+    names = [program.kernels[call.kernel].template for call in calls]
+    assert names.count("cache_append") == 2 and names.count("attention_cached_f32") == 1
+    assert not any(isinstance(step, Copy) for step in program.calls)
+    spaces = {p.name: program.tensors[p.tensor].location.space for p in program.outputs}
+    assert spaces["present_k"] == spaces["present_v"] == "output"
+    assert program.arena_bytes is not None and program.arena_bytes < 80_000
+
+
+@pytest.mark.parametrize("attrs", [{}, {"local_window_size": 3, "softcap": 2.0}])
+def test_stock_tvm_computes_the_same(attrs):
+    """The module is plain TVM before kernels are chosen."""
+    given = Sequences(1).step(4)
+    given["past_k"][:], given["past_v"][:] = 0.25, -0.5
+    given["last"] += 9
+    given["total"] = np.array(given["total"] + 9)
+    fixed = model(rows=4, **attrs)
+    for port in fixed.graph.input:
+        for dim in port.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = CAP
+    session = ort.InferenceSession(fixed.SerializeToString(), providers=["CPUExecutionProvider"])
+    found, wanted = run(frontend.from_onnx(fixed), given), session.run(None, given)
+    np.testing.assert_allclose(found[0], wanted[0], atol=3e-6)
+    for got, want in zip(found[1:], wanted[1:], strict=True):
+        np.testing.assert_allclose(got[:, :, :13], want[:, :, :13], atol=3e-6)

@@ -1,0 +1,207 @@
+"""com.microsoft::GatherBlockQuantized."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tvm import relax
+
+from tvm_megcc.core.dtypes import DType, of_numpy, packed_rows, unpacked_rows
+
+from ...dims import Size
+from ...shapes.axes import normal_axis
+from .. import Attrs, Context, Inputs, OnnxOp, Result
+from ..common.indexing import checked, from_front
+from ..common.stored import decoded, held
+
+Array = npt.NDArray[Any]
+
+#: Numbers of bits of bytes that hold unsigned numbers.
+_BITS = (2, 4, 8)
+
+
+class GatherBlockQuantized(OnnxOp):
+    """Rows of a quantised table, dequantised after they are gathered.
+
+    Operands: the table, indices, a scale for each block of ``quantize_axis``, zero points. A table
+    of bytes holds 2, 4 or 8 bits a number, packed along the last axis, the lowest first. An index
+    outside of its axis ends the run, as in Gather.
+    """
+
+    takes_storage = True
+
+    def convert(self, ctx: Context, inputs: Inputs, attrs: Attrs) -> Result:
+        rank = inputs.rank(0)
+        along = normal_axis(attrs.get("gather_axis", 0), rank)
+        axis = normal_axis(attrs.get("quantize_axis", 1), rank)
+        kind = of_numpy(inputs.dtype(0))
+        bits = attrs.get("bits", 4) if kind is None or kind.name == "u8" else kind.bits
+        is_packed = inputs.dtype(0) == "uint8" and bits != 8
+        if bits not in _BITS:
+            raise ctx.unsupported(f"{bits} bits", "quantise to 2, 4 or 8 bits")
+        if is_packed and (along == axis or axis != rank - 1):
+            raise ctx.ill_typed(
+                f"gathers axis {along} of numbers that are packed and quantised along axis {axis}"
+            )
+        known = [inputs.known(k) if inputs.has(k) else None for k in (0, 2, 3)]
+        table = _Table(ctx, inputs, attrs, along, axis, bits)
+        is_float = kind is not None and kind.is_float
+        whole = known[0] is not None and (known[2] is not None or not inputs.has(3))
+        if whole and not is_float and axis == rank - 1 and along != axis:
+            return table.of_constants()
+        return table.computed(kind if is_float else None, is_packed)
+
+
+class _Table:
+    """The operands of one node."""
+
+    def __init__(
+        self, ctx: Context, inputs: Inputs, attrs: Attrs, along: int, axis: int, bits: int
+    ) -> None:
+        self.ctx, self.inputs, self.along, self.axis, self.bits = ctx, inputs, along, axis, bits
+        self.block = int(attrs.get("block_size", 128))
+        scales = inputs.shape(2)
+        if len(scales) != inputs.rank(0):
+            raise ctx.ill_typed(f"its scales have {len(scales)} dims, its table {inputs.rank(0)}")
+        (self.blocks,) = ctx.static([scales[axis]])
+        (held_size,) = ctx.static([inputs.shape(0)[axis]])
+        is_bytes = inputs.dtype(0) == "uint8"
+        self.length = held_size * (8 // bits) if is_bytes else held_size
+        if self.block == 0:
+            self.block = self.length
+        if self.block < 1 or -(-self.length // self.block) != self.blocks:
+            raise ctx.ill_typed(
+                f"{self.blocks} blocks of {self.block} for {self.length} numbers of axis {axis}"
+            )
+        #: The zero point of numbers that have none.
+        self.middle = 1 << (bits - 1) if is_bytes else 0
+        data, self.index = checked(ctx, inputs, [along], data=inputs[0])
+        self.index = from_front(ctx, self.index, ctx.shape(data)[along])
+
+    def of_constants(self) -> relax.Expr:
+        """Rows of a table that is known: signed numbers, 4 bits as two to a byte.
+
+        This is how a product by the same numbers has them, so that both read one table.
+        """
+        ctx, inputs = self.ctx, self.inputs
+        table, points = inputs.need(0, "its table"), inputs.known(3) if inputs.has(3) else None
+        is_bytes, signed = inputs.dtype(0) == "uint8", str(table.dtype).startswith("int")
+        width = 8 if self.bits == 8 else 4
+        middle = 0 if signed else 1 << (width - 1)
+
+        def centred(array: Array, length: int) -> Array:
+            whole = unpacked_rows(array, f"u{self.bits}", length) if is_bytes else held(array)
+            return (whole.astype(np.int16) - middle).astype(np.int8)
+
+        numbers = centred(table, self.length)
+        if points is None:
+            zero = np.full(inputs.static_shape(2), self.middle - middle, np.int8)
+        else:
+            zero = centred(points, self.blocks)
+            if zero.shape != tuple(inputs.shape(2)):
+                raise ctx.ill_typed(
+                    f"its zero points are {list(zero.shape)}, its scales {list(inputs.shape(2))}"
+                )
+        if width == 4:
+            numbers = packed_rows(numbers, "i4").view(np.int8)
+        rows = self._taken(ctx.const(numbers, "int8"))
+        if width == 4:
+            rows = _signed_halves(ctx, rows, self.length)
+        points_there = self._taken(ctx.const(zero, "int8")) if zero.any() else None
+        return self._scaled(rows, self._taken(inputs[2]), points_there, self.axis_behind)
+
+    def computed(self, kind: DType | None, is_packed: bool) -> relax.Expr:
+        """Rows of any table; `kind` is its type if its numbers are floats."""
+        ctx, inputs = self.ctx, self.inputs
+        rows = self._taken(inputs[0])
+        if kind is not None:
+            rows = decoded(ctx, rows, kind)
+        elif is_packed:
+            rows = _unpacked(ctx, rows, self.bits, self.length)
+        scales, points = inputs[2], None
+        if inputs.has(3):
+            points = inputs[3]
+            if is_packed:
+                points = _unpacked(ctx, points, self.bits, self.blocks)
+        elif self.middle:
+            points = ctx.emit(relax.op.full_like(scales, ctx.const(self.middle, inputs.dtype(2))))
+        if self.along != self.axis:
+            taken = [self._taken(x) if x is not None else None for x in (scales, points)]
+            return self._scaled(rows, taken[0], taken[1], self.axis_behind)
+        block = ctx.const(self.block, inputs.dtype(1))
+        self.index = ctx.emit(relax.op.floor_divide(self.index, block))
+        taken = [self._taken(x) if x is not None else None for x in (scales, points)]
+        return self._made(rows, taken[0], taken[1])
+
+    @property
+    def axis_behind(self) -> int:
+        """The axis of blocks in the result."""
+        rank = len(self.inputs.shape(1))
+        return self.axis if self.axis < self.along else self.axis + rank - 1
+
+    def _taken(self, x: relax.Expr) -> relax.Expr:
+        """Elements at the indices; of an axis of one, which broadcasts, that one."""
+        if self.ctx.shape(x)[self.along] == 1 != self.inputs.shape(0)[self.along]:
+            index = self.ctx.emit(relax.op.zeros_like(self.index))
+        else:
+            index = self.index
+        return self.ctx.emit(relax.op.take(x, index, self.along, "clip"))
+
+    def _scaled(
+        self, rows: relax.Expr, scales: relax.Expr, points: relax.Expr | None, axis: int
+    ) -> relax.Expr:
+        """The result of rows, with the scale and zero point of each block of an axis."""
+        ctx = self.ctx
+        shape = ctx.shape(rows)
+        if self.blocks * self.block == self.length:
+            split: list[Size] = [*shape[:axis], self.blocks, self.block, *shape[axis + 1 :]]
+            one: list[Any] = [
+                None if x is None
+                else ctx.reshape(x, [*ctx.shape(x)[: axis + 1], 1, *ctx.shape(x)[axis + 1 :]])
+                for x in (scales, points)
+            ]  # fmt: skip
+            made = ctx.emit(self._made(ctx.reshape(rows, split), one[0], one[1]))
+            return ctx.reshape(made, list(shape))
+        at = ctx.const(np.arange(self.length) // self.block, "int32")
+        spread: list[Any] = [
+            None if x is None else ctx.emit(relax.op.take(x, at, axis, "clip"))
+            for x in (scales, points)
+        ]
+        return self._made(rows, spread[0], spread[1])
+
+    def _made(self, rows: relax.Expr, scales: relax.Expr, points: relax.Expr | None) -> relax.Expr:
+        op, ctx = relax.op, self.ctx
+        dtype = self.inputs.dtype(2)
+        value = ctx.emit(op.astype(rows, dtype))
+        if points is not None:
+            value = ctx.emit(op.subtract(value, ctx.emit(op.astype(points, dtype))))
+        return op.multiply(value, scales)
+
+
+def _signed_halves(ctx: Context, rows: relax.Expr, length: int) -> relax.Expr:
+    """``int8[..., length]`` of rows of bytes that hold two numbers, the first in the lower half."""
+    op, four = relax.op, ctx.const(4, "int8")
+    low = ctx.emit(op.right_shift(ctx.emit(op.left_shift(rows, four)), four))
+    both = ctx.emit(op.stack([low, ctx.emit(op.right_shift(rows, four))], -1))
+    shape = ctx.shape(rows)
+    whole = ctx.reshape(both, [*shape[:-1], 2 * shape[-1]])
+    if 2 * shape[-1] == length:
+        return whole
+    last = len(shape) - 1
+    return ctx.emit(op.strided_slice(whole, [last], [0], [length], [1]))
+
+
+def _unpacked(ctx: Context, packed: relax.Expr, bits: int, length: int) -> relax.Expr:
+    """Numbers of bytes, the lowest bits first: ``uint8[..., length]``."""
+    if bits == 8:
+        return packed
+    op, shape, count = relax.op, ctx.shape(packed), 8 // bits
+    shifts = ctx.const(np.arange(count) * bits, "uint8")
+    moved = ctx.emit(op.right_shift(ctx.reshape(packed, [*shape, 1]), shifts))
+    numbers = ctx.emit(op.bitwise_and(moved, ctx.const((1 << bits) - 1, "uint8")))
+    whole = ctx.reshape(numbers, [*shape[:-1], shape[-1] * count])
+    if shape[-1] * count == length:
+        return whole
+    return ctx.emit(op.strided_slice(whole, [len(shape) - 1], [0], [length], [1]))
