@@ -262,7 +262,7 @@ _TOKEN = {
         ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer: Whitespace"),
         (
             {"pre_tokenizer": _SPLIT},
-            r"Split by 'a\+' \(Isolated\) is not supported; those of GPT-2",
+            r"Split by 'a\+' \(Isolated\) is not supported; those of G",
         ),
         ({"post_processor": {"type": "BertProcessing"}}, "post_processor: BertProcessing"),
         ({"decoder": {"type": "WordPiece"}}, "decoder: WordPiece"),

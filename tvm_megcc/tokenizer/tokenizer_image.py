@@ -172,7 +172,8 @@ def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
     replaced = _words([1, *strings.add(old), *strings.add(new)]) if old else b""
     needs_nfc = any(step.kind == "nfc" for step in steps)
     apart = unicode_tables.decompositions() if needs_nfc else ()
-    starts, points = [], []
+    starts: list[int] = []
+    points: list[int] = []
     for point, parts in apart:
         starts += [point, len(points) | len(parts) << 24]
         points += parts
@@ -219,6 +220,6 @@ def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
         part = sections[name]
         table += [at + len(body), len(part) // size]
         body += part + bytes(-len(part) % 4)
-    head = [MAGIC, VERSION, at + len(body), flags, PATTERNS.index(tokenizer.pattern), count, unknown,
-            vocabulary, times, more]  # fmt: skip
+    head = [MAGIC, VERSION, at + len(body), flags, PATTERNS.index(tokenizer.pattern), count,
+            unknown, vocabulary, times, more]  # fmt: skip
     return _words([*head, *table]) + bytes(body)

@@ -298,11 +298,13 @@ class _Reader:
 
     def affixes(self, ids: Mapping[str, int]) -> tuple[list[int], list[int]]:
         part = self.found.get("post_processor")
-        around: tuple[list[int], list[int]] = ([], [])
+        before: list[int] = []
+        after: list[int] = []
+        around = before, after
         for one in [] if part is None else self.flat(part, "processors"):
             if one["type"] == "ByteLevel":
                 continue  # it changes offsets only
-            if one["type"] != "TemplateProcessing" or around != ([], []):
+            if one["type"] != "TemplateProcessing" or before or after:
                 self.refuse("post_processor", one["type"])
             side = 0
             for piece in one["single"]:
@@ -310,7 +312,7 @@ class _Reader:
                     side += 1
                     continue
                 special = one["special_tokens"][piece["SpecialToken"]["id"]]
-                around[min(side, 1)].extend(int(k) for k in special["ids"])
+                around[side > 0].extend(int(k) for k in special["ids"])
             if side != 1:
                 self.refuse("post_processor", f"a template with the text {side} times")
         return around
