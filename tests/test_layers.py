@@ -53,7 +53,7 @@ DOORS: dict[str, set[str]] = {
 SURFACES = (
     "target", "memory_options", "host", "reference", "compare", "quantisation", "dynamic_options",
     "options", "advice", "fitting", "pipeline", "tuning", "driver", "byoc", "transform",
-    "_register", "relay", "execute", "backend", "report", "cli", "__main__", "",
+    "_register", "relay", "execute", "generation", "backend", "report", "cli", "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}
 

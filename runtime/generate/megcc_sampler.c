@@ -189,6 +189,7 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
   const float penalty = sampler == NULL ? 0 : sampler->repetition_penalty;
   float *value = (float *)work;
   uint32_t i, best = 0;
+  void *behind;
   choice_t c;
   size_t k;
   if (sampler == NULL || logits == NULL || work == NULL || token == NULL ||
@@ -204,7 +205,8 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
     return MEGCC_ERR_DATA;
   }
   c.value = value;
-  c.order = (uint32_t *)(void *)(value + count);
+  behind = value + count;
+  c.order = (uint32_t *)behind;
   c.count = c.waiting = count;
   for (i = 0; i < count; ++i) {
     value[i] = logits[i];

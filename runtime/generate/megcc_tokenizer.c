@@ -2,8 +2,8 @@
 #include "megcc_tokenizer_image.h"
 
 // Bytes of an entry of each section.
-static const uint8_t kEntry[MEGCC_T_SECTION_COUNT] = {4, 1,  1,  4, 4, 4, 12, 16, 16, 4,
-                                                      4, 20, 20, 4, 4, 4, 8,  4,  4,  12};
+static const uint8_t kEntry[MEGCC_T_SECTION_COUNT] = {4,  1,  1, 4, 4, 4, 12, 16, 16, 4, 4,
+                                                      20, 20, 4, 4, 4, 8, 4,  4,  12, 4, 8};
 
 const uint32_t *megcc_t_words(const megcc_tokenizer_t *t, uint32_t section) {
   return t->words + t->words[MEGCC_T_SECTIONS + 2 * section] / 4;
@@ -105,6 +105,12 @@ static int is_fine(const megcc_tokenizer_t *t) {
     if (!within(row[2 * i + 1] & 0xFFFFFF, row[2 * i + 1] >> 24, points)) return 0;
   }
   if (!below(megcc_t_words(t, MEGCC_T_POINTS), points, 1, 0x110000)) return 0;
+  row = megcc_t_words(t, MEGCC_T_ROLES);
+  if (megcc_t_count(t, MEGCC_T_ROLES) % MEGCC_ROLE_TEXTS != 0) return 0;
+  for (i = 0; i < megcc_t_count(t, MEGCC_T_ROLES); ++i) {
+    if (!within(row[2 * i], row[2 * i + 1], megcc_t_count(t, MEGCC_T_DATA))) return 0;
+  }
+  if (!below(megcc_t_words(t, MEGCC_T_STOPS), megcc_t_count(t, MEGCC_T_STOPS), 1, count)) return 0;
   row = megcc_t_words(t, MEGCC_T_PAIRS);
   if (!below(row + 2, megcc_t_count(t, MEGCC_T_PAIRS), 3, 0x110000)) return 0;
   for (i = 0; i < count; ++i) {
@@ -149,6 +155,29 @@ uint32_t megcc_tokenizer_count(const megcc_tokenizer_t *tokenizer) {
 
 uint32_t megcc_tokenizer_vocabulary(const megcc_tokenizer_t *tokenizer) {
   return tokenizer->words[MEGCC_T_VOCABULARY];
+}
+
+const int32_t *megcc_tokenizer_stops(const megcc_tokenizer_t *tokenizer, size_t *count) {
+  *count = megcc_t_count(tokenizer, MEGCC_T_STOPS);
+  return (const int32_t *)megcc_t_words(tokenizer, MEGCC_T_STOPS);
+}
+
+const char *megcc_role_text(const megcc_tokenizer_t *tokenizer, megcc_role_text_t which,
+                            size_t *bytes) {
+  const uint32_t number = (uint32_t)which, flags = tokenizer->words[MEGCC_T_FLAGS];
+  const uint32_t *row;
+  *bytes = 0;
+  if (number >= megcc_t_count(tokenizer, MEGCC_T_ROLES) || number >= MEGCC_ROLE_TEXTS) return NULL;
+  if (!(flags & MEGCC_T_SYSTEM) && (which == MEGCC_BEFORE_SYSTEM || which == MEGCC_AFTER_SYSTEM)) {
+    return NULL;
+  }
+  row = megcc_t_words(tokenizer, MEGCC_T_ROLES) + 2 * number;
+  *bytes = row[1];
+  return (const char *)megcc_t_bytes(tokenizer, MEGCC_T_DATA) + row[0];
+}
+
+int megcc_roles_trim(const megcc_tokenizer_t *tokenizer) {
+  return (tokenizer->words[MEGCC_T_FLAGS] & MEGCC_T_TRIMS) != 0;
 }
 
 // Whether a token's bytes come before these (-1), are these (0), or come behind (1).

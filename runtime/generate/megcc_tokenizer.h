@@ -54,6 +54,30 @@ MEGCC_API megcc_status_t megcc_encode(const megcc_tokenizer_t *tokenizer, const 
 MEGCC_API megcc_status_t megcc_token_named(const megcc_tokenizer_t *tokenizer, const char *text,
                                            int32_t *token);
 
+/// Tokens that end what the model says, and their number.
+MEGCC_API const int32_t *megcc_tokenizer_stops(const megcc_tokenizer_t *tokenizer, size_t *count);
+
+/// Texts around the messages of a conversation, in front of which stands MEGCC_BEGIN, or, where it
+/// begins with a system's message, MEGCC_BEFORE_SYSTEM, that message and MEGCC_AFTER_SYSTEM.
+typedef enum megcc_role_text {
+  MEGCC_BEGIN,
+  MEGCC_BEFORE_SYSTEM,
+  MEGCC_AFTER_SYSTEM,
+  MEGCC_BEFORE_USER,
+  MEGCC_AFTER_USER,
+  MEGCC_BEFORE_ASSISTANT,
+  MEGCC_AFTER_ASSISTANT,
+  MEGCC_ROLE_TEXTS  ///< how many there are
+} megcc_role_text_t;
+
+/// One of these texts and its bytes; null where the model has no conversations, or takes no
+/// system's message.
+MEGCC_API const char *megcc_role_text(const megcc_tokenizer_t *tokenizer, megcc_role_text_t which,
+                                      size_t *bytes);
+
+/// Whether messages lose the white space around them.
+MEGCC_API int megcc_roles_trim(const megcc_tokenizer_t *tokenizer);
+
 /// Decoding of ids that come one by one. The members are the library's; zeros are a new one.
 typedef struct megcc_decoder {
   uint8_t pending[4];  // the beginning of a character whose end is missing

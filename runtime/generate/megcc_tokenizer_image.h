@@ -44,6 +44,8 @@ enum {
   MEGCC_T_POINTS,
   MEGCC_T_ORDERS,  // code point | its combining class << 24
   MEGCC_T_PAIRS,   // two code points, and what they are composed to
+  MEGCC_T_STOPS,   // ids that end what the model says
+  MEGCC_T_ROLES,   // texts around messages (offset, bytes), in the order of megcc_role_text_t
   MEGCC_T_SECTION_COUNT
 };
 
@@ -55,7 +57,9 @@ enum {  // flags
   MEGCC_T_PREFIX_SPACE = 16,
   MEGCC_T_STRIPS_SPACE = 32,
   MEGCC_T_DIGITS = 64,
-  MEGCC_T_SINGLE_DIGITS = 128
+  MEGCC_T_SINGLE_DIGITS = 128,
+  MEGCC_T_TRIMS = 256,  // messages lose the spaces around them
+  MEGCC_T_SYSTEM = 512  // a conversation may begin with a system's message
 };
 
 enum { MEGCC_T_KNOWN = 1, MEGCC_T_SPECIAL = 2, MEGCC_T_IS_BYTE = 4 };        // of an id

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tvm_megcc.errors import InputError
 from tvm_megcc.tokenizer import unicode_tables
+from tvm_megcc.tokenizer.roles import Roles
 from tvm_megcc.tokenizer.tokenizer_json import (
     Added,
     Step,
@@ -26,7 +27,7 @@ STEPS = ("prepend", "replace", "nfc")
 
 #: Bits of the header's flags.
 BYTE_LEVEL, IGNORE_MERGES, FUSE_UNKNOWN, BYTE_FALLBACK, PREFIX_SPACE, STRIPS_SPACE, DIGITS, \
-    SINGLE_DIGITS = (1 << k for k in range(8))  # fmt: skip
+    SINGLE_DIGITS, TRIMS, SYSTEM = (1 << k for k in range(10))  # fmt: skip
 #: Bits of what an id is.
 KNOWN, SPECIAL, IS_BYTE = 1, 2, 4
 #: Bits of an added token.
@@ -37,7 +38,7 @@ SECTIONS = {
     "text": 4, "bytes": 1, "kinds": 1, "sorted": 4, "units": 4, "left": 4, "merges": 12,
     "raw": 16, "normalised": 16, "raw_first": 4, "normalised_first": 4, "steps": 20,
     "replaced": 20, "before": 4, "after": 4, "classes": 4, "decomposed": 8, "points": 4,
-    "orders": 4, "pairs": 12,
+    "orders": 4, "pairs": 12, "stops": 4, "roles": 8,
 }  # fmt: skip
 _HEADER_WORDS = 10
 #: A model may have more logits than its tokenizer has ids, but not by more than one in so many.
@@ -124,10 +125,17 @@ def _added(
     return b"".join(rows), _words(first)
 
 
-def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
+def image(
+    tokenizer: Tokenizer,
+    *,
+    vocabulary: int = 0,
+    stops: Sequence[int] = (),
+    roles: Roles | None = None,
+) -> bytes:
     """The image of `tokenizer` for a model of `vocabulary` logits, 0 where none is known.
 
-    Raises InputError if that model has another tokenizer.
+    `stops` are the tokens that end a text, `roles` the texts around messages. Raises InputError if
+    the model has another tokenizer.
     """
     count = tokenizer.count
     if vocabulary and not count <= vocabulary <= count + count // _PADDING:
@@ -170,6 +178,7 @@ def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
     )
     old, new = tokenizer.replaced
     replaced = _words([1, *strings.add(old), *strings.add(new)]) if old else b""
+    texts = _words(n for text in roles.texts() for n in strings.add(text)) if roles else b""
     needs_nfc = any(step.kind == "nfc" for step in steps)
     apart = unicode_tables.decompositions() if needs_nfc else ()
     starts: list[int] = []
@@ -200,6 +209,8 @@ def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
         "points": _words(points),
         "orders": _words(point | order << 24 for point, order in orders),
         "pairs": _words(n for row in composed for n in row),
+        "stops": _words(stops),
+        "roles": texts,
     }
     flags = (
         BYTE_LEVEL * tokenizer.byte_level
@@ -210,6 +221,8 @@ def image(tokenizer: Tokenizer, *, vocabulary: int = 0) -> bytes:
         | STRIPS_SPACE * tokenizer.strips_space
         | DIGITS * (tokenizer.digits != "none")
         | SINGLE_DIGITS * (tokenizer.digits == "single")
+        | TRIMS * (roles is not None and roles.trims)
+        | SYSTEM * (roles is not None and roles.before_system is not None)
     )
     unknown = NONE if tokenizer.unknown is None else tokenizer.unknown
     times, more = _growth(steps)
