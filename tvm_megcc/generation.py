@@ -24,7 +24,7 @@ from tvm_megcc.host import build_cache, decoder, toolchain
 from tvm_megcc.host.package import Package
 from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.tokenizer.chat_templates import rendered
-from tvm_megcc.tokenizer.roles import Messages
+from tvm_megcc.tokenizer.message_roles import Messages
 
 #: Bits of ``megcc_encode``.
 _AROUND = 1

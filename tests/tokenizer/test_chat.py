@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.generate.tiny import CHATML, SPECIAL, checkpoint
+from tests.generation.tiny import CHATML, SPECIAL, checkpoint
 from tvm_megcc.errors import InputError, UnsupportedError
 from tvm_megcc.tokenizer import checkpoint as files
 from tvm_megcc.tokenizer import read_tokenizer
 from tvm_megcc.tokenizer.chat_templates import rendered, roles_of
 from tvm_megcc.tokenizer.checkpoint import ChatTemplate
-from tvm_megcc.tokenizer.roles import Roles
+from tvm_megcc.tokenizer.message_roles import Roles
 
 pytest.importorskip("jinja2", reason="no jinja2; it is in the extras 'test' and 'chat'")
 

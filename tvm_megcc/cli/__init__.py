@@ -26,7 +26,7 @@ from tvm_megcc.cli import (
     chat,
     compare,
     compile,
-    generate,
+    generate_text,
     inspect,
     kernels,
     list_boards,
@@ -42,7 +42,7 @@ from tvm_megcc.errors import MegccError
 COMMANDS = {
     "compile": compile,
     "run": run,
-    "generate": generate,
+    "generate": generate_text,
     "chat": chat,
     "compare": compare,
     "inspect": inspect,

@@ -11,7 +11,7 @@ from typing import Any
 
 from tvm_megcc.errors import InputError, ToolError, UnsupportedError
 from tvm_megcc.tokenizer.checkpoint import ChatTemplate
-from tvm_megcc.tokenizer.roles import Messages, Roles
+from tvm_megcc.tokenizer.message_roles import Messages, Roles
 
 
 class _Refused(Exception):

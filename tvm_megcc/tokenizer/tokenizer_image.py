@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tvm_megcc.errors import InputError
 from tvm_megcc.tokenizer import unicode_tables
-from tvm_megcc.tokenizer.roles import Roles
+from tvm_megcc.tokenizer.message_roles import Roles
 from tvm_megcc.tokenizer.tokenizer_json import (
     Added,
     Step,

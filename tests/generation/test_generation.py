@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import tvm_megcc
-from tests.generate.tiny import SPECIAL, Reference, checkpoint
+from tests.generation.tiny import SPECIAL, Reference, checkpoint
 from tests.runtime.test_runtime import FLAGS, SANITIZE
 from tvm_megcc import driver, generation, zoo
 from tvm_megcc.cli import main
