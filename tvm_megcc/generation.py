@@ -274,6 +274,7 @@ def opened(
                 f"'{path}' has no tokenizer; compile it with tvmc compile --generate DIR"
             )
         chosen = package.choose(arch)
+        toolchain.check_compiler(cc, chosen)
         options = ["--serve", "--capacity", str(capacity), "--chunk", str(chunk)]
         options += ["--threads", str(threads)] if threads > 1 else []
         options += [word for name in stop for word in ("--stop", name)]

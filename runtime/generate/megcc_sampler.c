@@ -4,9 +4,9 @@
 // logits become integers first: 20 bits behind the point, probabilities 32.
 #include "megcc_sampler.h"
 
-enum { POINT = 20 };
+enum { POINT = 20, INVERSE = 36 };
 #define ONE ((uint64_t)1 << 32)           // a probability of 1
-#define MOST_DISTANCE ((int64_t)1 << 40)  // of two logits
+#define FARTHEST ((uint64_t)24 << POINT)  // exp(-24) is below 2^-32
 #define MINUS_INFINITY (-((int64_t)1 << 46))
 
 // A float as an integer with POINT bits behind the point, towards 0; at most 2^44.
@@ -37,7 +37,7 @@ static uint64_t times(uint64_t a, uint32_t b) {
 }
 
 // exp(-distance / 2^POINT) * 2^32, to 4 units.
-static uint64_t exp_of(int64_t distance) {
+static uint64_t exp_of(uint64_t distance) {
   // ln(2)^n / n!, of n from 0
   static const uint32_t kTerms[] = {0,         2977044472u, 1031764991u, 238388332u,
                                     41309550u, 5726720u,    661577u,     65510u,
@@ -45,8 +45,8 @@ static uint64_t exp_of(int64_t distance) {
   uint64_t power, sum = kTerms[10];
   uint32_t fraction;
   int n;
-  if (distance >= (int64_t)24 << POINT) return 0;  // below 2^-32
-  power = (uint64_t)distance * 1549082005u;        // log2(e) * 2^30: 50 bits behind the point
+  if (distance >= FARTHEST) return 0;
+  power = distance * 1549082005u;  // log2(e) * 2^30: 50 bits behind the point
   fraction = (uint32_t)(power >> (POINT + 30 - 32));
   for (n = 9; n >= 0; --n) sum = (n > 0 ? kTerms[n] : ONE) - times(sum, fraction);
   return sum >> (power >> (POINT + 30));
@@ -84,7 +84,9 @@ typedef struct choice {
   const float *value;  // logits after the penalty
   uint32_t *order;     // tokens: a heap of the first `waiting`, then those taken out, latest first
   uint32_t count, waiting;
-  int64_t largest, temperature;
+  int64_t largest;
+  int64_t farthest;  // from the largest logit: tokens beyond have no probability
+  uint64_t inverse;  // of the temperature, INVERSE bits behind the point
 } choice_t;
 
 // Whether a token comes before another one: it has the larger logit, of equal ones the lower id.
@@ -117,10 +119,9 @@ static uint32_t take_out(choice_t *c) {
 
 // A token's probability, where that of the most likely one is 1.
 static uint64_t weight(const choice_t *c, uint32_t token) {
-  int64_t distance = c->largest - fixed(c->value[token]);
-  if (distance >= MOST_DISTANCE) return 0;
-  distance = distance * ((int64_t)1 << POINT) / c->temperature;
-  return exp_of(distance);
+  const int64_t distance = c->largest - fixed(c->value[token]);
+  if (distance >= c->farthest) return 0;
+  return exp_of((uint64_t)distance * c->inverse >> INVERSE);
 }
 
 // Whether a part of a sum has reached `share` of it (POINT bits behind the point).
@@ -132,14 +133,14 @@ static int reaches(uint64_t part, uint64_t sum, int64_t share) {
 static int32_t draw(choice_t *c, const megcc_sampler_t *s) {
   const uint32_t limit =
       s->top_k > 0 && (uint32_t)s->top_k < c->count ? (uint32_t)s->top_k : c->count;
-  const int narrows = limit < c->count || (s->top_p > 0 && s->top_p < 1);
+  const int has_share = s->top_p > 0 && s->top_p < 1;
   const uint64_t least = (uint64_t)fixed(s->min_p) << (32 - POINT);
   uint64_t sum = 0, part = 0, left;
   uint32_t i, first = 0;
-  if (limit == c->count) {
+  if (has_share && limit == c->count) {
     for (i = 0; i < c->count; ++i) sum += weight(c, i);
   }
-  if (narrows) {
+  if (has_share || limit < c->count) {
     for (i = c->count / 2; i-- > 0;) sink(c, i);
     for (i = 0; i < limit; ++i) {
       const uint32_t token = take_out(c);
@@ -151,7 +152,7 @@ static int32_t draw(choice_t *c, const megcc_sampler_t *s) {
       sum = part;
       part = 0;
       // Those taken out lie at the end, the most likely one last.
-      for (i = 0; s->top_p > 0 && s->top_p < 1 && i < limit; ++i) {
+      for (i = 0; has_share && i < limit; ++i) {
         part += weight(c, c->order[end - i]);
         if (!reaches(part, sum, fixed(s->top_p))) continue;
         c->waiting = end - i;
@@ -226,8 +227,10 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
   }
   c.largest = fixed(value[best]);
   if (c.largest == MINUS_INFINITY) return MEGCC_ERR_DATA;
-  c.temperature = fixed(sampler->temperature);
   if (sampler->temperature > 0) {
+    const int64_t temperature = fixed(sampler->temperature);
+    c.farthest = 24 * temperature;
+    c.inverse = ((uint64_t)1 << (POINT + INVERSE)) / (uint64_t)temperature;
     best = (uint32_t)draw(&c, sampler);
     ++sampler->draws;
   }

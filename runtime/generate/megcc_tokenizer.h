@@ -19,10 +19,10 @@ typedef struct megcc_tokenizer {
 } megcc_tokenizer_t;
 
 /// Bits of `flags` of megcc_encode.
-enum {
+typedef enum megcc_encode_flags {
   MEGCC_ENCODE_AROUND = 1,  ///< with the special tokens that the model has around a text
   MEGCC_ENCODE_PLAIN = 2    ///< the names of special tokens are text: for what a user typed
-};
+} megcc_encode_flags_t;
 
 /// Validates an image (4-byte aligned) completely: MEGCC_ERR_TRUNCATED, MEGCC_ERR_MAGIC,
 /// MEGCC_ERR_VERSION, MEGCC_ERR_PLATFORM (byte order) or MEGCC_ERR_CORRUPT.

@@ -18,10 +18,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     from tvm_megcc import generation
+    from tvm_megcc.host import decoder
 
     how = generating.sampling(args)
     messages = [] if args.system is None else [{"role": "system", "content": args.system}]
     with generation.opened(args.package, **generating.opening(args)) as generator:
+        decoder.read_template(generator.package.path)
         for line in _lines():
             messages.append({"role": "user", "content": line})
             found = generator.chat(

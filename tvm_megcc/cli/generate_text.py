@@ -21,8 +21,8 @@ def run(args: argparse.Namespace) -> None:
     from tvm_megcc import generation
 
     how = generating.sampling(args)
-    prompt = sys.stdin.read() if args.prompt is None else args.prompt
     with generation.opened(args.package, **generating.opening(args)) as generator:
+        prompt = sys.stdin.read() if args.prompt is None else args.prompt
         found = generator.generate(
             prompt, max_tokens=args.most, sampling=how, take=generating.write
         )
