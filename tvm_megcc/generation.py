@@ -269,7 +269,7 @@ def opened(
         if not 1 <= value <= most:
             raise InputError(f"{name} is {value}; give 1 to {most}")
     with opened_package(Path(path)) as package:
-        if not (package.path / "model/tokenizer.c").is_file():
+        if not package.manifest.get("generates"):
             raise InputError(
                 f"'{path}' has no tokenizer; compile it with tvmc compile --generate DIR"
             )

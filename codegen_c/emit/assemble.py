@@ -235,6 +235,8 @@ def package(
     out |= zephyr(ident, archs) | platformio(ident, f"{version}.0", archs)
     out |= cmsis_pack(ident, f"{version}.0", archs, out)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
+    if tokenizer is not None:
+        facts["generates"] = True
     out["manifest.json"] = manifest_text(facts)
     out["README.md"] = readme(name, ident, facts)
     out |= cortexm.example(ident, codes, facts, weights)

@@ -427,10 +427,15 @@ static megcc_status_t run(megcc_generator_t *g, const int32_t *tokens, uint32_t 
   return MEGCC_OK;
 }
 
+// Number of tokens: logits beyond are padding.
+static uint32_t known(const megcc_generator_t *g) {
+  return g->tokenizer != NULL ? megcc_tokenizer_count(g->tokenizer) : g->vocabulary;
+}
+
 static megcc_status_t check(const megcc_generator_t *g, const int32_t *tokens, size_t count) {
   size_t i;
   for (i = 0; i < count; ++i) {
-    if (tokens[i] < 0 || (uint32_t)tokens[i] >= g->vocabulary) return MEGCC_ERR_INDEX;
+    if (tokens[i] < 0 || (uint32_t)tokens[i] >= known(g)) return MEGCC_ERR_INDEX;
   }
   return MEGCC_OK;
 }
@@ -466,8 +471,7 @@ megcc_status_t megcc_generator_next(megcc_generator_t *g, megcc_sampler_t *sampl
   uint32_t count;
   if (g == NULL) return MEGCC_ERR_NULL;
   if (!g->has_logits) return MEGCC_ERR_NOT_RUN;
-  count = g->vocabulary;
-  if (g->tokenizer != NULL) count = megcc_tokenizer_count(g->tokenizer);
+  count = known(g);
   return megcc_sample(sampler, g->latest, count, g->tokens, g->length, g->work,
                       megcc_sample_bytes(count), token);
 }

@@ -47,7 +47,7 @@ static int stops_at_once(void *user, int32_t token, const char *text, size_t byt
 
 int main(void) {
   static const int32_t kTokens[] = {5, 100, 7, 200, 31, 64, 9, 80, 3, 2, 1, 250, 6};
-  static const int32_t kWrong[] = {5, 272}, kNegative[] = {-1};
+  static const int32_t kWrong[] = {5, 272}, kPadding[] = {270}, kNegative[] = {-1};
   static float whole[272], again[272];
   megcc_model_t *model;
   megcc_context_t *context;
@@ -112,6 +112,7 @@ int main(void) {
   EXPECT(megcc_generator_append(g, kTokens, 3) == MEGCC_ERR_SIZE);
   EXPECT(megcc_generator_append(g, kWrong, 2) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_append(g, kNegative, 1) == MEGCC_ERR_INDEX);
+  EXPECT(megcc_generator_append(g, kPadding, 1) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_rewind(g, 11) == MEGCC_ERR_SIZE);
   memset(&what, 0, sizeof what);
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_ERR_SIZE);  // no prompt

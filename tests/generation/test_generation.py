@@ -70,6 +70,11 @@ def test_greedy_tokens_are_those_of_onnxruntime(
         assert list(other.tokens) == reference.greedy([257, *b" sea is"], 9, KNOWN)
 
 
+def test_the_package_says_that_it_generates(folder: Path) -> None:
+    assert json.loads((folder / "package/manifest.json").read_text())["generates"] is True
+    assert "./run generate -p" in (folder / "package/README.md").read_text()
+
+
 def test_pieces_are_the_text(folder: Path) -> None:
     pieces: list[str] = []
     found = tvm_megcc.generate(folder / "package", PROMPT, max_tokens=60, take=pieces.append)

@@ -175,6 +175,22 @@ def test_other_steps(name: str, folder: Path) -> None:
     check(other, ours, [*STRINGS[:2000], *ODD, *_compositions()])
 
 
+def test_gemma(pairs: Callable[[str], tuple[Any, CTokenizer]], folder: Path) -> None:
+    """Nothing in front of a text, and a Split at spaces that are gone by then."""
+    found = json.loads(pairs("sentencepiece")[0].to_str())
+    found["normalizer"] = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    found["pre_tokenizer"] = {
+        "type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious",
+        "invert": False,
+    }  # fmt: skip
+    found["decoder"]["decoders"].pop()
+    ours = CTokenizer(library(folder), compiled(found, folder))
+    check(hf.Tokenizer.from_str(json.dumps(found)), ours, [*STRINGS[:2000], *ODD])
+    found["normalizer"] = None
+    with pytest.raises(UnsupportedError, match="pre_tokenizer: Split at ' '"):
+        compiled(found, folder)
+
+
 def _compositions() -> list[str]:
     """Every kind of character that NFC changes, and marks in all orders behind one."""
     draw = random.Random(3)

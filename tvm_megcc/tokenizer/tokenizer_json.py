@@ -167,7 +167,7 @@ class _Reader:
         byte_level, prefix_space, pattern, digits = self.splits(steps)
         added = [self.added(row) for row in self.found.get("added_tokens") or ()]
         ids = vocabulary | {token.content: token.id for token in added}
-        unknown = model.get("unk_token")
+        unknown = model.get("unk_token") or None
         if unknown is not None and unknown not in vocabulary:
             raise InputError(
                 f"'{self.file}': unk_token {unknown!r} is not in the vocabulary; save it again"
