@@ -29,11 +29,12 @@ from .runtime import programs as p
 pytestmark = [pytest.mark.together, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[1]
-INCLUDES = [f"-I{ROOT / path}" for path in ("codegen_c/include", "runtime/include", "runtime/src")]
+_FOLDERS = ("codegen_c/include", "runtime/include", "runtime/src", "runtime/generate")
+INCLUDES = [f"-I{ROOT / path}" for path in _FOLDERS]
 _BASE = machine(host_arch()).arch.name
 HERE = [kernel for kernel in registry.kernels() if kernel.runs_on(_BASE)]
 ELSEWHERE = [kernel for kernel in registry.kernels() if not kernel.runs_on(_BASE)]
-RUNTIME = sorted((ROOT / "runtime/src").glob("*.c"))
+RUNTIME = sorted(f for d in ("src", "generate") for f in (ROOT / "runtime" / d).glob("*.c"))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         kernels=(kernel, *other.kernels[1:]),
         weights=(weight, *other.weights[1:]),
     )
-    files = emit.package(programs, name="corners", weights="c", stepping=True)
+    files = emit.package(programs, name="corners", weights="c", stepping=True, tokenizer=b"MEGT")
     wrapper = tvm_library_files("corners", has_shapes=True, can_fail=True, draws=True)
     region = tvm_region_files({"corners": (True, True, True)})
     folder = p.write({**files, **wrapper}, tmp_path_factory.mktemp("gates"))

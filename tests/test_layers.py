@@ -43,6 +43,7 @@ DOORS: dict[str, set[str]] = {
     "codegen_c": {"errors", "runtime"},
     "codegen_c.emit": {"errors", "dims", "core", "codegen_c"},
     "codegen_c.tir": {"errors", "dims", "core"},
+    "tokenizer": {"errors"},
     "zoo": {"errors"},
     "dispatch": {"errors", "dims", "relax_tools", "shapes"},
 }
@@ -52,7 +53,7 @@ DOORS: dict[str, set[str]] = {
 SURFACES = (
     "target", "memory_options", "host", "reference", "compare", "quantisation", "dynamic_options",
     "options", "advice", "fitting", "pipeline", "tuning", "driver", "byoc", "transform",
-    "_register", "relay", "execute", "backend", "report", "cli", "__main__", "",
+    "_register", "relay", "execute", "generation", "backend", "report", "cli", "__main__", "",
 )  # fmt: skip
 ALLOWED = DOORS | {name: {*DOORS, *SURFACES[:number]} for number, name in enumerate(SURFACES)}
 
@@ -63,7 +64,7 @@ INNER = ("codegen_c.emit", "codegen_c.tir")
 FREE_OF = {
     "tvm": {
         "errors", "dims", "core", "memory", "codegen_c", "codegen_c.emit", "runtime", "zoo",
-        "kernels", "forward", "streaming",
+        "kernels", "forward", "streaming", "tokenizer",
     },
     "onnx": DOORS.keys() - {"ops", "frontend", "importers", "zoo"},
 }  # fmt: skip

@@ -33,8 +33,10 @@ def test_site(tmp_path: Path) -> None:
     assert "Two commands" in (tmp_path / "site" / "index.html").read_text()
     # Both references have what they are made of.
     page = (tmp_path / "site/docs/reference/c.html").read_text()
-    for header in ("megcc.h", "megcc_pool.h", "megcc_step.h", "megcc_extern.h"):
-        text = (ROOT / "runtime/include" / header).read_text()
+    headers = [f"include/megcc{name}.h" for name in ("", "_pool", "_step", "_extern")]
+    headers += [f"generate/megcc_{name}.h" for name in ("generate", "tokenizer", "sampler")]
+    for header in headers:
+        text = (ROOT / "runtime" / header).read_text()
         names = re.findall(r"^MEGCC_API .*?\b(megcc_\w+)\(", text, re.M)  # functions
         names += re.findall(r"^(?:typedef .*|\} )(megcc_\w+);", text, re.M)  # types
         names += re.findall(r"^  (?:const )?\w+ \*?(\w+);", text, re.M)  # members

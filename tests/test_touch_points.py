@@ -111,9 +111,8 @@ CLI_OPTION = Touch(
         ),
         Edit(
             "tvm_megcc/driver.py",
-            "    return dict(emit.package(dict(programs), name=name, weights=weights,",
-            "    return dict(emit.package(dict(programs), without_readme=options.without_readme,"
-            " name=name, weights=weights,",
+            "        stepping=stepping,\n",
+            "        stepping=stepping,\n        without_readme=options.without_readme,\n",
         ),
         Edit(
             "codegen_c/emit/assemble.py",

@@ -102,3 +102,28 @@ def test_zoo_command_line_error_is_one_sentence(tmp_path, capsys):
         zoo.main([str(tmp_path / "z"), "tiny_mlp", "--size", "9"])
     assert stop.value.code == 1 and "size 8 only" in capsys.readouterr().err
     assert not (tmp_path / "z").exists()
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_decoder_goes_on_with_its_cache(layers: int) -> None:
+    """Three tokens at once, and one behind two that are remembered: equal logits."""
+    model = zoo.decoder(vocabulary=40, layers=layers, hidden=16, heads=2, seed=4)
+    assert model == zoo.decoder(vocabulary=40, layers=layers, hidden=16, heads=2, seed=4)
+    run = ReferenceEvaluator(model)
+    names = [o.name for o in model.graph.output]
+    caches = [n.replace("present.", "past_key_values.") for n in names[1:]]
+    tokens = np.array([[5, 39, 2]])
+
+    def step(first: int, past: list[np.ndarray]) -> list[np.ndarray]:
+        now = tokens[:, first : first + 3 - len(past[0][0, 0])]
+        here = np.arange(first, first + now.shape[1])[None]
+        mask = np.ones((1, first + now.shape[1]), np.int64)
+        given = {"input_ids": now, "position_ids": here, "attention_mask": mask}
+        return run.run(names, {**given, **dict(zip(caches, past, strict=True))})
+
+    empty = [np.zeros((1, 2, 0, 8), np.float32)] * len(caches)
+    whole = step(0, empty)
+    part = step(2, [cache[:, :, :2] for cache in whole[1:]])
+    np.testing.assert_allclose(part[0][0, -1], whole[0][0, -1], atol=1e-5)
+    for wanted, found in zip(whole[1:], part[1:], strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)

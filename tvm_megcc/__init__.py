@@ -28,11 +28,13 @@ if "tvm" in sys.modules:  # else TVM itself registers us when it is imported
 
 
 def __getattr__(name: str) -> Any:
-    """`tvm_megcc.transform`, `partition_for_megcc` and `set_seed` on first use: they import TVM."""
+    """`tvm_megcc.transform`, `generate` and others on first use: what they import is large."""
     if name == "transform":
         return importlib.import_module("tvm_megcc.transform")
     if name == "partition_for_megcc":
         return importlib.import_module("tvm_megcc.byoc.partition").partition_for_megcc
     if name == "set_seed":
         return importlib.import_module("tvm_megcc.relax_tools.draws").set_seed
+    if name == "generate":
+        return importlib.import_module("tvm_megcc.generation").generate
     raise AttributeError(f"module 'tvm_megcc' has no attribute {name!r}")

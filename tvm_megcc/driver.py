@@ -26,10 +26,11 @@ from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import Bundle, Program
 from tvm_megcc.dynamic_options import check_arena
 from tvm_megcc.errors import InputError
-from tvm_megcc.host import extern_sources, files, toolchain
+from tvm_megcc.host import decoder, extern_sources, files, toolchain
 from tvm_megcc.host.package import is_package
 from tvm_megcc.options import DEFAULT, WRITING, AnyPath, CompileOptions, given
 from tvm_megcc.target import resolve_for
+from tvm_megcc.tokenizer import read_tokenizer
 from tvm_megcc.tuning import records
 
 if TYPE_CHECKING:
@@ -100,12 +101,14 @@ def compile_model(
     if fmt == "so":
         toolchain.check_compiler(options.compiler, names[0])
     extern_sources.sources(options.externs)
+    if options.generate is not None:
+        read_tokenizer(Path(options.generate))
     dump = None if options.dump_ir is None else IrDump(options.dump_ir)
     with records.applied_from(options.tuning_records, advise):
         programs = compile_programs(
             model, names, options, dump_ir=dump, progress=progress, advise=advise
         )
-    manifest = write_output(programs, out, options, progress)
+    manifest = write_output(programs, out, options, progress, advise)
     summarise(summary(out, manifest, time.monotonic() - begin, options.board))
     return programs
 
@@ -119,6 +122,8 @@ def check_writing(out: Path, options: CompileOptions) -> None:
         raise InputError(f"'{out}': a sketch has no file to map; leave out --weights bin")
     if fmt == "so" and options.stepping:
         raise InputError(f"'{out}': a library runs a model as a whole; leave out --stepping")
+    if fmt == "so" and options.generate is not None:
+        raise InputError(f"'{out}': a library runs a model as a whole; leave out --generate")
     if fmt != "so" and options.compiler is not None:
         raise InputError(
             f"'{out}': a package is C source, which its own make compiles"
@@ -244,14 +249,30 @@ def check_output(out: Path, fmt: str) -> None:
 
 
 def package_files(
-    programs: Mapping[str, Program | Bundle], options: CompileOptions = DEFAULT
+    programs: Mapping[str, Program | Bundle],
+    options: CompileOptions = DEFAULT,
+    advise: Progress = _silent,
 ) -> dict[str, Any]:
     """The package of some programs as ``{path: text or bytes}``."""
     from tvm_megcc.codegen_c import emit
 
     name = next(iter(programs.values())).name
     weights, stepping = options.weights, options.stepping
-    return dict(emit.package(dict(programs), name=name, weights=weights, stepping=stepping))
+    texts = None
+    if options.generate is not None:
+        texts = decoder.texts(Path(options.generate), programs)
+        if texts.remark:
+            advise(texts.remark)
+    found = emit.package(
+        dict(programs),
+        name=name,
+        weights=weights,
+        stepping=stepping,
+        tokenizer=None if texts is None else texts.tokenizer,
+    )
+    if texts is not None and texts.template is not None:
+        found[decoder.TEMPLATE] = texts.template
+    return dict(sorted(found.items()))
 
 
 def write_output(
@@ -259,6 +280,7 @@ def write_output(
     out: Path,
     options: CompileOptions,
     progress: Progress | None = None,
+    advise: Progress = _silent,
 ) -> dict[str, Any]:
     """Write compiled programs in the format of `options`, one of `FORMATS`; return the manifest."""
     from tvm_megcc.codegen_c import emit
@@ -269,7 +291,7 @@ def write_output(
     if fmt == "arduino":
         # what builds it copies what it compiles, and no other files
         options = replace(options, weights="c")
-    package = extern_sources.with_sources(package_files(programs, options), options.externs)
+    package = extern_sources.with_sources(package_files(programs, options, advise), options.externs)
     if fmt == "arduino":
         package = emit.arduino.layout(package)
     name = next(iter(programs.values())).name

@@ -77,6 +77,9 @@ class CompileOptions:
         model as one file to map.
     stepping : bool
         Whether the package can do a run in pieces (``megcc_step.h``).
+    generate : path, optional
+        The folder of a language model's checkpoint, with ``tokenizer.json``: the package then has
+        the functions of ``megcc_generate.h``, from text to text.
     compiler : str, optional
         The C compiler of a library, instead of `tvm_megcc.host.toolchain.find_compiler`'s.
     dump_ir : path, optional
@@ -101,6 +104,7 @@ class CompileOptions:
     fmt: str | None = None
     weights: str = "incbin"
     stepping: bool = False
+    generate: AnyPath | None = None
     compiler: str | None = None
     dump_ir: AnyPath | None = None
     board: str | None = None
@@ -140,7 +144,7 @@ class CompileOptions:
 DEFAULT = CompileOptions()
 
 #: Fields that say how the result is written: functions that write nothing do not take them.
-WRITING = ("externs", "fmt", "weights", "stepping", "compiler", "dump_ir")
+WRITING = ("externs", "fmt", "weights", "stepping", "generate", "compiler", "dump_ir")
 
 
 def given(

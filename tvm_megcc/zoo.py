@@ -241,6 +241,112 @@ def build(name: str, batch: Size = 1, size: Size | None = None, seed: int = 0) -
     return model
 
 
+class _DecoderLayers(_Layers):
+    """Layers of a decoder with a cache; values are [1, tokens, hidden]."""
+
+    def __init__(self, seed: int, hidden: int, heads: int) -> None:
+        super().__init__(seed)
+        self.hidden, self.heads = hidden, heads
+
+    def product(self, x: str, rows: int, columns: int) -> str:
+        return self.add("MatMul", x, self.drawn("weight", rows, columns, fan_in=2 * rows))
+
+    def normed(self, x: str) -> str:
+        scale = self.weight("scale", 1 + 0.1 * self.rng.standard_normal(self.hidden))
+        return self.add("LayerNormalization", x, scale, axis=-1)
+
+    def ints(self, *values: int) -> str:
+        name = f"ints_{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.array(values, np.int64), name))
+        return name
+
+    def per_head(self, x: str) -> str:
+        size = self.hidden // self.heads
+        apart = self.add("Reshape", x, self.ints(0, 0, self.heads, size))
+        return self.add("Transpose", apart, perm=[0, 2, 1, 3])
+
+    def attention(self, x: str, mask: str, layer: int) -> str:
+        """Attention over the cache of a layer, to which this run's tokens are appended."""
+        n = self.hidden
+        query, key, value = (self.per_head(self.product(x, n, n)) for _ in range(3))
+        for new, role in ((key, "key"), (value, "value")):
+            ends = [f"past_key_values.{layer}.{role}", new], [f"present.{layer}.{role}"]
+            self.nodes.append(helper.make_node("Concat", *ends, axis=2))
+        across = self.add("Transpose", f"present.{layer}.key", perm=[0, 1, 3, 2])
+        scale = self.weight("factor", np.array((n // self.heads) ** -0.5))
+        scores = self.add("Mul", self.add("MatMul", query, across), scale)
+        shares = self.add("Softmax", self.add("Add", scores, mask), axis=-1)
+        read = self.add("MatMul", shares, f"present.{layer}.value")
+        together = self.add("Transpose", read, perm=[0, 2, 1, 3])
+        return self.product(self.add("Reshape", together, self.ints(0, 0, n)), n, n)
+
+    def causal_mask(self) -> str:
+        """0 where a token may read another one, else a large negative number."""
+        total = self.add("Shape", "attention_mask", start=1)
+        zero, one = self.ints(0), self.ints(1)
+        scalars = [self.add("Squeeze", value) for value in (zero, total, one)]
+        keys = self.add("Range", *scalars)
+        queries = self.add("Unsqueeze", "position_ids", self.ints(2))
+        seen = self.add("LessOrEqual", keys, queries)
+        real = self.add("Unsqueeze", self.add("Cast", "attention_mask", to=TensorProto.BOOL), one)
+        both = self.add("And", seen, real)
+        low, none = self.weight("low", np.array(-1e9)), self.weight("none", np.array(0.0))
+        return self.add("Unsqueeze", self.add("Where", both, none, low), one)
+
+
+def decoder(
+    vocabulary: int = 272, layers: int = 2, hidden: int = 32, heads: int = 4, seed: int = 0
+) -> onnx.ModelProto:
+    """Build a language model with a cache, in the operators that optimum writes.
+
+    Parameters
+    ----------
+    vocabulary : int
+        Number of logits.
+    layers, hidden, heads : int
+        `hidden` is a multiple of `heads`.
+    seed : int
+        Of the random weights.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Inputs ``input_ids``, ``attention_mask``, ``position_ids``, ``past_key_values.N.key`` and
+        ``.value``; outputs ``logits``, ``present.N.key`` and ``.value``; positions below 4096.
+    """
+    g = _DecoderLayers(seed, hidden, heads)
+    words = g.drawn("words", vocabulary, hidden, fan_in=2)
+    places = g.drawn("places", 4096, hidden, fan_in=8)
+    x = g.add("Add", g.add("Gather", words, "input_ids"), g.add("Gather", places, "position_ids"))
+    mask = g.causal_mask()
+    for layer in range(layers):
+        x = g.add("Add", x, g.attention(g.normed(x), mask, layer))
+        inside = g.add("Relu", g.product(g.normed(x), hidden, 2 * hidden))
+        x = g.add("Add", x, g.product(inside, 2 * hidden, hidden))
+    logits = g.product(g.normed(x), hidden, vocabulary)
+    g.nodes.append(helper.make_node("Identity", [logits], ["logits"]))
+
+    def port(name: str, *dims: Size, kind: int = TensorProto.FLOAT) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, kind, list(dims))
+
+    ids = [("input_ids", "tokens"), ("attention_mask", "total"), ("position_ids", "tokens")]
+    inputs = [port(name, 1, dim, kind=TensorProto.INT64) for name, dim in ids]
+    outputs = [port("logits", 1, "tokens", vocabulary)]
+    for layer in range(layers):
+        for role in ("key", "value"):
+            rest = hidden // heads
+            inputs.append(port(f"past_key_values.{layer}.{role}", 1, heads, "past", rest))
+            outputs.append(port(f"present.{layer}.{role}", 1, heads, "total", rest))
+    model = helper.make_model(
+        helper.make_graph(g.nodes, "decoder", inputs, outputs, g.weights),
+        producer_name="tvm_megcc.zoo",
+        ir_version=8,
+        opset_imports=[helper.make_opsetid("", 17)],
+    )
+    onnx.checker.check_model(model)
+    return model
+
+
 def _size(text: str) -> Size:
     return int(text) if text.lstrip("-").isdigit() else text
 

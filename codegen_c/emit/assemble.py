@@ -45,6 +45,7 @@ from tvm_megcc.codegen_c.emit.model_source import (
     model_c,
     runner_features_h,
     runner_h,
+    tokenizer_c,
     weights_c,
 )
 from tvm_megcc.codegen_c.emit.weight_segments import Layout, lay_out
@@ -65,6 +66,15 @@ RUNNER = (
     "runner/inputs.c", "runner/loading.c", "runner/memory.c", "runner/options.c",
     "runner/outputs.c", "runner/profile.c", "runner/runner.h", "runner/times.c",
 )  # fmt: skip
+
+#: What a package of a language model has for its text, by the place in it.
+GENERATE = {
+    "include": ("megcc_generate.h", "megcc_sampler.h", "megcc_tokenizer.h"),
+    "src": (
+        "megcc_decode.c", "megcc_encode.c", "megcc_generate.c", "megcc_sampler.c",
+        "megcc_tokenizer.c", "megcc_tokenizer_image.h", "megcc_unicode.c",
+    ),
+}  # fmt: skip
 
 #: How weights come into a program, and what of the runtime each way takes.
 WEIGHT_HEADERS: Mapping[str, tuple[str, ...]] = {
@@ -115,6 +125,7 @@ def package(
     name: str,
     weights: str = "incbin",
     stepping: bool = False,
+    tokenizer: bytes | None = None,
 ) -> dict[str, Content]:
     """Emit the package of a model.
 
@@ -129,6 +140,10 @@ def package(
         as a const array beside them; or both as one ``model/model_<arch>.bin`` per architecture.
     stepping : bool
         Whether it has the functions of ``megcc_step.h``, by which a run is done in pieces.
+
+    tokenizer : bytes, optional
+        Image of a language model's tokenizer: the package then has the functions of
+        ``megcc_generate.h``.
 
     Returns
     -------
@@ -179,7 +194,7 @@ def package(
     add_headers(out, [file.body for file in kernels.files])
 
     mark = content_mark(blobs, layout)
-    out[f"include/{ident}.h"] = header(ident, mark, codes, weights)
+    out[f"include/{ident}.h"] = header(ident, mark, codes, weights, generates=tokenizer is not None)
     out["model/model.c"] = model_c(ident, mark, codes, layout, kernels.symbols, blobs, weights)
     if weights != "bin":
         embedded = weights == "incbin"
@@ -190,10 +205,23 @@ def package(
     else:
         for a in archs:
             out[f"model/model_{a}.bin"] = binary(blobs[a], a, layout)
+    if tokenizer is not None:
+        embedded = weights != "c"
+        for folder, names in GENERATE.items():
+            for path in names:
+                out[f"{folder}/{path}"] = runtime_text(f"generate/{path}")
+        for path in ("megcc_align.h", *(("megcc_incbin.h",) if embedded else ())):
+            out[f"src/{path}"] = runtime_text(f"src/{path}")
+        out["model/tokenizer.c"] = tokenizer_c(ident, tokenizer, embedded=embedded)
+        if embedded:
+            out["model/tokenizer.c.bin"] = tokenizer
+        out["runner/generate.c"] = package_text("runner/generate.c")
     shaped = any(code.is_shaped for code in codes.values())
     fails, draws = can_fail(used), can_draw(used)
-    out["runner/model.h"] = runner_h(ident, archs, weights)
-    out["runner/features.h"] = runner_features_h(shaped=shaped, fails=fails, draws=draws)
+    out["runner/model.h"] = runner_h(ident, archs, weights, generates=tokenizer is not None)
+    out["runner/features.h"] = runner_features_h(
+        shaped=shaped, fails=fails, draws=draws, generates=tokenizer is not None
+    )
     for path in RUNNER:
         out[path] = package_text(path)
     out["include/megcc_pool.h"] = runtime_text("include/megcc_pool.h")
@@ -207,6 +235,8 @@ def package(
     out |= zephyr(ident, archs) | platformio(ident, f"{version}.0", archs)
     out |= cmsis_pack(ident, f"{version}.0", archs, out)
     facts = manifest(name, ident, codes, layout, kernels.files, kernels.symbols, blobs, weights)
+    if tokenizer is not None:
+        facts["generates"] = True
     out["manifest.json"] = manifest_text(facts)
     out["README.md"] = readme(name, ident, facts)
     out |= cortexm.example(ident, codes, facts, weights)

@@ -275,6 +275,10 @@ def _needs(archs: Sequence[str]) -> str:
     return "\n" + "\n".join(rows) + "\n\n" + _CHOICE
 
 
+_GENERATE = """
+    ./run generate -p "Once upon a time" -n 64 # from text to text (megcc_generate.h)"""
+
+
 def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
     def rows(side: str) -> str:
         ports = manifest[side]
@@ -290,6 +294,7 @@ def readme(name: str, ident: str, manifest: dict[str, object]) -> str:
         UPPER=ident.upper(),
         ARCHS=", ".join(archs),
         NEEDS=_needs(archs),
+        GENERATE=_GENERATE if manifest.get("generates") else "",
         INPUTS=rows("inputs"),
         OUTPUTS=rows("outputs"),
     )

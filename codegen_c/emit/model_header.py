@@ -45,7 +45,20 @@ _STATES = """
 """
 
 
-def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -> str:
+_TOKENIZER = """
+// For megcc_tokenizer_open.
+MEGCC_API extern const megcc_bytes_t {ident}_tokenizer;
+"""
+
+
+def header(
+    ident: str,
+    mark: str,
+    codes: Mapping[str, Compiled],
+    weights: str,
+    *,
+    generates: bool = False,
+) -> str:
     """The header of a package with these contents (`assemble.content_mark`)."""
     upper = ident.upper()
     sizes = {
@@ -80,6 +93,7 @@ def header(ident: str, mark: str, codes: Mapping[str, Compiled], weights: str) -
         + image
         + _KERNELS.format(ident=ident, mark=mark)
         + declared
+        + (_TOKENIZER.format(ident=ident) if generates else "")
         + "\n#ifdef __cplusplus\n}\n#endif\n\n"
         + f"#elif MEGCC_MODEL_{upper}_H != 0x{mark}\n"
         + f"#error \"two packages are called '{ident}': compile one with another --module-name\"\n"

@@ -26,6 +26,7 @@ SECTIONS = {
         "docs/reference/python",
         "docs/quantisation",
         "docs/half",
+        "docs/language-models",
         "docs/random-numbers",
         "docs/machines",
         "docs/placement",

@@ -23,8 +23,10 @@ from types import FrameType
 
 from tvm_megcc.cli import (
     bench,
+    chat,
     compare,
     compile,
+    generate_text,
     inspect,
     kernels,
     list_boards,
@@ -40,6 +42,8 @@ from tvm_megcc.errors import MegccError
 COMMANDS = {
     "compile": compile,
     "run": run,
+    "generate": generate_text,
+    "chat": chat,
     "compare": compare,
     "inspect": inspect,
     "bench": bench,

@@ -48,6 +48,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="functions to run the next n calls and return, and to cancel the rest: megcc_step.h",
     )
     parser.add_argument(
+        "--generate",
+        metavar="DIR",
+        help="of a language model, the folder of its checkpoint, with tokenizer.json: the package"
+        " goes from text to text (megcc_generate.h, run generate, tvmc generate, tvmc chat)",
+    )
+    parser.add_argument(
         "--module-name",
         dest="name",
         metavar="NAME",

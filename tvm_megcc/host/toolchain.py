@@ -344,6 +344,14 @@ def run_package(
     return RunResult(outputs, times, done.stdout)
 
 
+def generate_command(
+    exe: str | Path, arch: str, manifest: Mapping[str, Any], args: Sequence[str]
+) -> list[str]:
+    """The command that goes from text to text with a built package of a language model."""
+    start = [*_launcher(arch), str(exe), "generate"]
+    return [*start, *_machine(arch, manifest), *args]
+
+
 def _machine(arch: str, manifest: Mapping[str, Any]) -> list[str]:
     """The runner's argument that chooses among a package's machines."""
     same = sum(machine(a).arch == machine(arch).arch for a in manifest["archs"])

@@ -1,6 +1,9 @@
 // Runs the model from the command line: inputs from raw files or random, outputs to raw files,
 // times, a profile. See `run --help`. The steps are functions of the files in runner/.
+#include "runner/features.h"
 #include "runner/runner.h"
+
+#include <string.h>
 
 // Define these on the compiler's command line (-include hooks.h) to measure the timed runs, or to
 // look at them: `context` is the megcc_context_t that runs.
@@ -11,7 +14,7 @@
 #define MEGCC_BENCH_END() ((void)0)
 #endif
 
-int main(int argc, char **argv) {
+static int run_model(int argc, char **argv) {
   const struct options o = parse(argc, argv);
   const megcc_kernels_t *kernels;
   const char *machine;
@@ -62,4 +65,11 @@ int main(int argc, char **argv) {
   if (o.trace != NULL) write_trace(&o, machine, model, context, begins, times);
   if (o.output_dir != NULL) write_outputs(o.output_dir, model, context, times, o.repeat);
   return 0;
+}
+
+int main(int argc, char **argv) {
+#if MODEL_GENERATES
+  if (argc > 1 && !strcmp(argv[1], "generate")) return generate(argc - 1, argv + 1, argv[0]);
+#endif
+  return run_model(argc, argv);
 }

@@ -48,10 +48,9 @@ static void set_shapes(const struct options *o, const megcc_model_t *model,
 }
 #endif
 
-megcc_context_t *make_context(const struct options *o, const megcc_model_t *model) {
+megcc_context_t *new_context(const struct options *o, const megcc_model_t *model) {
   megcc_context_t *context;
   size_t bytes;
-  uint32_t i, count;
   void *mem;
   check(megcc_context_bytes(model, &bytes), NULL);
   mem = allocate(bytes);
@@ -63,6 +62,17 @@ megcc_context_t *make_context(const struct options *o, const megcc_model_t *mode
   check(megcc_set_allocator(context, allocate_data, free_data, NULL), NULL);
   allocating = context;
   atexit(release_context);
+#endif
+  (void)o;
+  return context;
+}
+
+megcc_context_t *make_context(const struct options *o, const megcc_model_t *model) {
+  megcc_context_t *const context = new_context(o, model);
+  size_t bytes;
+  uint32_t i, count;
+  void *mem;
+#if MODEL_HAS_SHAPES
   set_shapes(o, model, context);
   check_shape(megcc_arena_bytes(context, &bytes), context);
 #else

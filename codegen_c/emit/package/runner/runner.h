@@ -94,6 +94,9 @@ megcc_image_t image_from(const char *path, const char *argv0, const char *machin
 
 // ---- context.c -------------------------------------------------------------------------------
 
+// A context, with the program's allocator where the model has sizes that depend on data.
+megcc_context_t *new_context(const struct options *o, const megcc_model_t *model);
+
 // A context with its shapes set and all its memory but the inputs'.
 megcc_context_t *make_context(const struct options *o, const megcc_model_t *model);
 
@@ -138,6 +141,11 @@ const char *open_counter(void);
 
 // How many there were until now; 0 where they are not counted.
 uint64_t instructions_now(void);
+
+// ---- generate.c: in packages of language models ------------------------------------------------
+
+// `run generate` with its arguments; `argv0` is the program.
+int generate(int argc, char **argv, const char *argv0);
 
 // ---- profile.c: where it is not asked for, nothing happens -----------------------------------
 

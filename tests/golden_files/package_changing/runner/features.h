@@ -5,5 +5,6 @@
 #define MODEL_HAS_SHAPES 1
 #define MODEL_CAN_FAIL 1
 #define MODEL_DRAWS 0
+#define MODEL_GENERATES 0
 
 #endif  // MEGCC_RUNNER_FEATURES_H
