@@ -89,7 +89,7 @@ def probabilities(
 )
 def test_tokens_have_their_probabilities(program: Path, settings: dict[str, float]) -> None:
     wanted = probabilities(LOGITS, **settings)
-    n = 20_000
+    n = 6_000
     found = np.bincount(tokens(program, LOGITS, n, seed=5, **settings), minlength=len(LOGITS))
     assert not found[wanted == 0].any()
     deviation = np.sqrt(n * wanted * (1 - wanted)) + 1

@@ -43,6 +43,7 @@ class CTokenizer:
     def __init__(self, lib: ctypes.CDLL, image: bytes) -> None:
         self.lib = lib
         self.image = ctypes.create_string_buffer(image, len(image))
+        self.work, self.ids = ctypes.create_string_buffer(0), (ctypes.c_int32 * 0)()
         self.handle = (ctypes.c_void_p * 2)()
         size = ctypes.c_size_t(len(image))
         self.status = lib.megcc_tokenizer_open(self.image, size, self.handle)
@@ -53,9 +54,11 @@ class CTokenizer:
         raw = text.encode() if isinstance(text, str) else text
         size = ctypes.c_size_t(len(raw))
         need = self.lib.megcc_encode_bytes(self.handle, size)
-        work = ctypes.create_string_buffer(need)
-        ids = (ctypes.c_int32 * (4 * len(raw) + 16))()
-        count = ctypes.c_size_t()
+        if need > len(self.work):
+            self.work = ctypes.create_string_buffer(2 * need)
+            self.ids = (ctypes.c_int32 * (need // 8))()
+        work, ids, count = self.work, self.ids, ctypes.c_size_t()
+        ctypes.memset(ids, 0, 4 * len(raw))
         most = ctypes.c_size_t(len(ids) if room is None else room)
         status = self.lib.megcc_encode(
             self.handle, raw, size, flags, work, ctypes.c_size_t(need), ids, most,

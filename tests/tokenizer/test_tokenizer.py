@@ -146,6 +146,7 @@ def check(other: Any, ours: CTokenizer, strings: list[str]) -> None:
         if (found := ours.encode(text)) != ids
     ]
     assert not wrong, f"{len(wrong)} of {len(strings)}: {wrong[0]}"
+    wanted = wanted[::5]
     texts = other.decode_batch(wanted, skip_special_tokens=False)
     wrong = [
         (ids, text, found)
