@@ -128,12 +128,12 @@ MEGCC_INLINE void megcc_wq8_store(const megcc_wq8_t *g, megcc_w16 sums, int32_t 
   }
 }
 
-// A row by 16 columns, whose weights are as they are packed.
-MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
-                                         megcc_wq8_rows_t row) {
-  const int32_t length = STEPS ? STEPS : megcc_wq8_steps(g->block);
+#ifndef MEGCC_WQ8_PANEL
+// A row by a panel whose weights are as they are packed, so many steps; blocks have `length`.
+MEGCC_INLINE megcc_w16 megcc_wq8_panel(megcc_wq_at_t at, megcc_wq8_rows_t row, int32_t length,
+                                       int32_t left) {
   megcc_w16 total = megcc_w16_dup(0.0f);
-  for (int32_t left = g->steps; left > 0; left -= length) {
+  for (; left > 0; left -= length) {
     const int32_t steps = STEPS || length <= left ? length : left;
     const megcc_wq8_sums start = megcc_wq8_start(at.zero, *row.sum);
     const megcc_wq8_sums sums = megcc_wq8_dot(start, &at.weights, &row.x, steps);
@@ -145,6 +145,7 @@ MEGCC_INLINE megcc_w16 megcc_wq8_product(const megcc_wq8_t *g, megcc_wq_at_t at,
   }
   return total;
 }
+#endif
 
 #if MEGCC_WQ8_TILE
 #define MEGCC_WQ8_SCALES (MEGCC_WQ8_MM ? 64 : 32)  // bytes of eight of them
@@ -207,7 +208,8 @@ MEGCC_INLINE void megcc_wq8_panels(const megcc_wq8_t *g, void *const *ptr, const
 #endif
     for (int32_t r = tiles; r < rows; ++r) {
       const megcc_wq8_rows_t row = megcc_wq8_rows(g, workspace + (size_t)r * each, 1);
-      megcc_wq8_store(g, megcc_wq8_product(g, at, row), r, unit * MEGCC_WQ_COLS);
+      const int32_t length = STEPS ? STEPS : megcc_wq8_steps(g->block);
+      megcc_wq8_store(g, megcc_wq8_panel(at, row, length, g->steps), r, unit * MEGCC_WQ_COLS);
     }
   }
 }

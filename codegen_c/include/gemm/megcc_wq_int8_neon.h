@@ -15,35 +15,6 @@
 
 #include "gemm/megcc_wq_int8_rows.h"
 
-typedef struct {
-  int32x4_t v0, v1, v2, v3;
-} megcc_wq8_sums;
-
-#define MEGCC_WQ8_TIMES(z) vmulq_n_s32(vmovl_s16(z), sum)
-// What the sums of a block begin with; `sum` is that of the row's numbers.
-MEGCC_INLINE megcc_wq8_sums megcc_wq8_start(const int8_t *zero, int32_t sum) {
-  megcc_wq8_sums s;
-#if ZERO
-  const int8x16_t z = CHANNELS ? vld1q_s8(zero) : vdupq_n_s8(*zero);
-  const int16x8_t none = vdupq_n_s16(MEGCC_WQ8_MINUS(0));
-  const int16x8_t low = vsubw_s8(none, vget_low_s8(z)), high = vsubw_s8(none, vget_high_s8(z));
-  s.v0 = MEGCC_WQ8_TIMES(vget_low_s16(low));
-  s.v1 = MEGCC_WQ8_TIMES(vget_high_s16(low));
-  s.v2 = MEGCC_WQ8_TIMES(vget_low_s16(high));
-  s.v3 = MEGCC_WQ8_TIMES(vget_high_s16(high));
-#else
-  (void)zero;
-  s.v0 = s.v1 = s.v2 = s.v3 = vdupq_n_s32(MEGCC_WQ8_OFFSET ? MEGCC_WQ8_MINUS(0) * sum : 0);
-#endif
-  return s;
-}
-
-MEGCC_INLINE megcc_w16 megcc_wq8_floats(megcc_wq8_sums s) {
-  const megcc_w16 w = {vcvtq_f32_s32(s.v0), vcvtq_f32_s32(s.v1), vcvtq_f32_s32(s.v2),
-                       vcvtq_f32_s32(s.v3)};
-  return w;
-}
-
 // Four k of a row twice, or on AArch64, whose multiplications take the upper halves of vectors,
 // four times.
 #if defined(__aarch64__)
@@ -114,36 +85,76 @@ MEGCC_INLINE int32x4_t megcc_wq8_columns(int32x4_t s, int32x4_t low, int32x4_t h
 #endif
 }
 
-// Eight columns by so many steps of a row: a third of Armv7's registers is sums.
-#define MEGCC_WQ8_EIGHT(s, t, at)                                               \
-  {                                                                             \
-    const int8_t *v = at, *x = *row;                                            \
-    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;                   \
-    for (int32_t i = 0; i < steps; ++i, v += 32 * BITS, x += MEGCC_WQ8_STEP) {  \
-      const megcc_wq8_four f = MEGCC_WQ8_X((const int32_t *)(const void *)x);   \
-      const megcc_wq8_x x0 = MEGCC_WQ8_K(f.val[0]), x1 = MEGCC_WQ8_K(f.val[1]); \
-      const megcc_wq8_x x2 = MEGCC_WQ8_K(f.val[2]), x3 = MEGCC_WQ8_K(f.val[3]); \
-      MEGCC_WQ8_QUAD(s, v)                                                      \
-      MEGCC_WQ8_QUAD(t, v + 16)                                                 \
-    }                                                                           \
-    s = megcc_wq8_columns(s, s0, s1);                                           \
-    t = megcc_wq8_columns(t, t0, t1);                                           \
-  }
-
-// The sums, and a row by so many steps of 16 columns; both pointers move behind them.
-MEGCC_INLINE megcc_wq8_sums megcc_wq8_dot(megcc_wq8_sums sums, const int8_t **weights,
-                                          const int8_t **row, int32_t steps) {
-  int32x4_t s = sums.v0, t = sums.v1;
-  MEGCC_ASSUME(steps > 0);
-  if (STEPS) steps = STEPS;
-  MEGCC_WQ8_EIGHT(s, t, *weights)
-  sums.v0 = s, sums.v1 = t, s = sums.v2, t = sums.v3;
-  MEGCC_WQ8_EIGHT(s, t, *weights + 16 * BITS)
-  sums.v2 = s, sums.v3 = t;
-  *weights += steps * (32 * BITS);
-  *row += steps * MEGCC_WQ8_STEP;
-  return sums;
+// Four scales.
+MEGCC_INLINE float32x4_t megcc_wq8_scale(const megcc_wq_scale_t *p, int32_t four) {
+#if !CHANNELS
+  (void)four;
+  return vdupq_n_f32(SCALE16 ? megcc_elem_f32((megcc_elem_t)*p) : (float)*p);
+#elif SCALE16
+  return megcc_vf_load(p + four);
+#else
+  return vld1q_f32(p + four);
+#endif
 }
+
+// What a sum begins with: four zero points and what a flip adds, by `sum`, the sum of the row's
+// numbers.
+MEGCC_INLINE int32x4_t megcc_wq8_start(const int8_t *zero, int32_t four, int32_t sum) {
+#if ZERO && CHANNELS
+  int8_t z[4];
+  __builtin_memcpy(z, zero + four, sizeof z);
+  const int32_t minus[4] = {MEGCC_WQ8_MINUS(z[0]), MEGCC_WQ8_MINUS(z[1]), MEGCC_WQ8_MINUS(z[2]),
+                            MEGCC_WQ8_MINUS(z[3])};
+  return vmulq_n_s32(vld1q_s32(minus), sum);
+#else
+  (void)four;
+  return vdupq_n_s32(MEGCC_WQ8_OFFSET ? megcc_wq8_offset(zero, 0) * sum : 0);
+#endif
+}
+
+#define MEGCC_WQ8_SUMMED(t, s, four)                                                    \
+  {                                                                                     \
+    const int32x4_t start = megcc_wq8_start(at.zero, four, *row.sum);                   \
+    const float32x4_t sum = vcvtq_f32_s32(megcc_wq8_columns(start, s##0, s##1));        \
+    t = megcc_vf_fma(t, vmulq_n_f32(sum, *row.scale), megcc_wq8_scale(at.scale, four)); \
+  }
+// A row by eight columns, those of Armv7's registers: four vectors of sums, four of 16 bits.
+MEGCC_INLINE float32x4x2_t megcc_wq8_eight(megcc_wq_at_t at, megcc_wq8_rows_t row, int32_t length,
+                                           int32_t left) {
+  float32x4_t low = vdupq_n_f32(0.0f), high = low;
+  for (; left > 0; left -= length) {
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, t0 = s0, t1 = s0;
+    int32_t steps = STEPS || length <= left ? length : left;
+    do {
+      const megcc_wq8_four f = MEGCC_WQ8_X((const int32_t *)(const void *)row.x);
+      const megcc_wq8_x x0 = MEGCC_WQ8_K(f.val[0]), x1 = MEGCC_WQ8_K(f.val[1]);
+      const megcc_wq8_x x2 = MEGCC_WQ8_K(f.val[2]), x3 = MEGCC_WQ8_K(f.val[3]);
+      MEGCC_WQ8_QUAD(s, at.weights)
+      MEGCC_WQ8_QUAD(t, at.weights + 16)
+      at.weights += 32 * BITS;
+      row.x += MEGCC_WQ8_STEP;
+    } while (--steps);
+    MEGCC_WQ8_SUMMED(low, s, 0)
+    MEGCC_WQ8_SUMMED(high, t, 4)
+    ++row.scale, ++row.sum;
+    megcc_wq_next(&at);
+  }
+  const float32x4x2_t both = {{low, high}};
+  return both;
+}
+
+// A row by a panel, so many steps.
+MEGCC_INLINE megcc_w16 megcc_wq8_panel(megcc_wq_at_t at, megcc_wq8_rows_t row, int32_t length,
+                                       int32_t steps) {
+  const float32x4x2_t low = megcc_wq8_eight(at, row, length, steps);
+  at.weights += 16 * BITS;
+  if (CHANNELS) at.scale += 8;
+  if (CHANNELS && ZERO) at.zero += 8;
+  const float32x4x2_t high = megcc_wq8_eight(at, row, length, steps);
+  const megcc_w16 w = {low.val[0], low.val[1], high.val[0], high.val[1]};
+  return w;
+}
+#define MEGCC_WQ8_PANEL
 
 #include "gemm/megcc_wq_int8_sixteen.h"
 

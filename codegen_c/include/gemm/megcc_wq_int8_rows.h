@@ -5,23 +5,37 @@
 // one after the other, of a group the columns, of a column its k side by side. Of 4 bits, groups of
 // the first eight k are the lower halves of bytes, the others the upper ones.
 //
-// A header of a machine defines
-//   MEGCC_WQ8_KR       k of a group
-//   MEGCC_WQ8_MM       1: tiles multiply pairs of rows by pairs of columns, whose scales stand
-//   twice MEGCC_WQ8_FLIP     1: numbers of 4 bits are 8 more, 0 .. 15 MEGCC_WQ8_SHIFT    bits by
-//   which products are too large MEGCC_WQ8_UNIT     k of a row that stand side by side where
-//   several rows do MEGCC_WQ8_TILE     rows of a tile, which read weights as bytes from the
-//   workspace; 0: no tiles megcc_wq8_sums                       16 sums megcc_wq8_start(zero, sum)
-//   those that a block begins with megcc_wq8_dot(sums, &w, &x, steps)   after steps of a row; the
-//   panel is at w, the row at x megcc_wq8_floats(sums)               as megcc_w16
-//   megcc_wq8_sixteen(to, half, a, inverse)   16 elements by `inverse`, as bytes at `to` and `half`
-//                                        bytes on; their sum, where weights have an offset
-// and for tiles
-//   megcc_wq8_unpack(w, to)   half a step in bytes, 128 of them
-//   megcc_wq8_bits(sums)      their bits, as megcc_w16
-//   megcc_wq8_put(w, p, q)    those of eight columns, as a tile reads them; those of the others at
-//   q megcc_wq8_tile(p, rows, length, steps, out)   rows by eight columns; blocks have `length`
-//   steps
+// The header of a machine defines
+//
+//   MEGCC_WQ8_KR      k of a group
+//   MEGCC_WQ8_MM      1: tiles are pairs of rows by pairs of columns, whose scales stand twice
+//   MEGCC_WQ8_FLIP    1: numbers of 4 bits are 8 more, 0 .. 15
+//   MEGCC_WQ8_SHIFT   bits by which products are too large
+//   MEGCC_WQ8_UNIT    k of a row side by side where several rows stand together
+//   MEGCC_WQ8_TILE    rows of a tile; 0: no tiles
+//
+//   megcc_wq8_sixteen(to, half, a, inverse)
+//     16 elements by `inverse` as bytes, at `to` and `half` bytes on; returns their sum, where
+//     weights have an offset
+//   megcc_wq8_sums, megcc_wq8_start(zero, sum)
+//     16 sums; those that a block begins with, by the sum of the row's numbers
+//   megcc_wq8_dot(sums, &w, &x, steps)
+//     after steps of a row; the panel is at w, the row at x
+//   megcc_wq8_floats(sums)
+//     as megcc_w16
+//   MEGCC_WQ8_PANEL
+//     instead of the last three: megcc_wq8_panel as in megcc_matmul_wq_int8.h
+//
+// and where there are tiles
+//
+//   megcc_wq8_unpack(w, to)
+//     half a step in bytes, 128 of them
+//   megcc_wq8_bits(sums)
+//     their bits, as megcc_w16
+//   megcc_wq8_put(w, p, q)
+//     numbers of eight columns as a tile reads them; those of the other eight at q
+//   megcc_wq8_tile(p, rows, length, steps, out)
+//     rows by eight columns; blocks have `length` steps
 #ifndef MEGCC_WQ_INT8_ROWS_H
 #define MEGCC_WQ_INT8_ROWS_H
 
