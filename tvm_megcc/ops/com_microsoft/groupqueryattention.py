@@ -208,7 +208,8 @@ def _bias(ctx: Context, inputs: Inputs, keys: Size) -> relax.Expr:
         return given
     columns = relax.ShapeExpr(ctx.prims([*shape[:3], keys - total]))
     empty = ctx.emit(relax.op.zeros(columns, inputs.dtype(10)))
-    return ctx.cast(ctx.emit(relax.op.concat([given, empty], 3)), [*shape[:3], keys])
+    # TVM does not see that the dims of the concat are these.
+    return ctx.match_cast(ctx.emit(relax.op.concat([given, empty], 3)), [*shape[:3], keys])
 
 
 def _repeated(ctx: Context, x: relax.Expr, times: int) -> relax.Expr:
