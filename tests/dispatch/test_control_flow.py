@@ -74,9 +74,7 @@ def in_c(proto: onnx.ModelProto, folder: Path) -> Run:
     )
     opened = package.load(folder / "pkg")
     arch = opened.choose("host")
-    exe = toolchain.build(
-        opened.path, arch, build_dir=folder / "build", sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(opened.path, arch, build_dir=folder / "build", sanitize=True)
 
     def run(feed: dict[str, np.ndarray]) -> list[np.ndarray]:
         found = toolchain.run_package(exe, arch, feed, opened.manifest).outputs

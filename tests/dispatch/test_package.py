@@ -31,9 +31,7 @@ def built(path: Path, arch: str = "host"):  # noqa: ANN201
     """(run, manifest) of a package."""
     opened = package.load(path)
     chosen = opened.choose(arch)
-    exe = toolchain.build(
-        path, chosen, build_dir=path.with_name("build"), sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(path, chosen, build_dir=path.with_name("build"), sanitize=True)
 
     def run(**inputs: np.ndarray) -> dict[str, np.ndarray]:
         return toolchain.run_package(exe, chosen, inputs, opened.manifest).outputs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,27 +18,26 @@ from tvm_megcc import relay, zoo
 from tvm_megcc.core.this_machine import host_arch
 from tvm_megcc.host import toolchain
 
-pytestmark = [pytest.mark.together, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 BATCHES = (1, 2, 3, 7, 16)
-SHAPE = (3, 224, 224)
 
 
-@pytest.fixture(scope="module")
-def example():  # noqa: ANN201
+def example(size: int, batches: Sequence[int]):  # noqa: ANN201
     """(dispatched module, parameters, batch -> (input, what ONNX Runtime says))."""
-    model = zoo.build("resnet50", batch="N")
-    mod, params = relay.frontend.from_onnx(model, shape={"input": (relay.Any(), *SHAPE)})
-    mod.dispatch("main", {"input": (relay.Any(), *SHAPE)}, relay.vm.log_dispatcher)
+    image = (3, size, size)
+    model = zoo.build("resnet50", batch="N", size=size)
+    mod, params = relay.frontend.from_onnx(model, shape={"input": (relay.Any(), *image)})
+    mod.dispatch("main", {"input": (relay.Any(), *image)}, relay.vm.log_dispatcher)
     session = ort.InferenceSession(model.SerializeToString())
     rng = np.random.default_rng(0)
-    inputs = {b: rng.standard_normal((b, *SHAPE)).astype("float32") for b in BATCHES}
+    inputs = {b: rng.standard_normal((b, *image)).astype("float32") for b in batches}
     answers = {b: (x, session.run(None, {"input": x})[0]) for b, x in inputs.items()}
     return mod, params, answers
 
 
-def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
-    mod, params, answers = example
+def test_package(tmp_path: Path) -> None:
+    mod, params, answers = example(224, BATCHES)
     lib = relay.build(mod, target="tvm_megcc", params=params)
     lib.save(tmp_path / "pkg", weights="bin")
     arch = host_arch()
@@ -54,11 +54,11 @@ def test_package(example, tmp_path: Path) -> None:  # noqa: ANN001
     assert facts["weight_bytes"] <= 1.03 * alone
 
 
-def test_virtual_machine(example) -> None:  # noqa: ANN001
-    mod, params, answers = example
+def test_virtual_machine() -> None:
+    """Of small images, and few: TVM's own loops take seconds for one of 224 pixels."""
+    mod, params, answers = example(64, (1, 2))
     bound = relax.transform.BindParams("main", params)(mod)
     vm = relax.VirtualMachine(tvm.compile(bound, LLVM), tvm.cpu())
-    for batch in (1, 2):  # an image takes TVM's own loops seconds; the package runs all batches
-        x, want = answers[batch]
+    for x, want in answers.values():
         got = vm["main"](tvm.runtime.tensor(x)).numpy()
         assert_close(got, want, 1e-4)

@@ -85,9 +85,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, package.Packa
     (folder / "net.py").write_text(builder.get().script(show_meta=False))
     driver.compile_model(folder / "net.py", folder / "pkg")
     opened = package.load(folder / "pkg")
-    return toolchain.build(
-        opened.path, opened.choose("host"), sanitize=True, extra_cflags=["-O1"]
-    ), opened
+    return toolchain.build(opened.path, opened.choose("host"), sanitize=True), opened
 
 
 def run(built: tuple[Path, package.Package], **changed: np.ndarray) -> list[np.ndarray]:

@@ -142,6 +142,17 @@ def compare(got: Mapping[str, np.ndarray], case: Case) -> list[Difference]:
     return found
 
 
+def same_bits(
+    got: Mapping[str, np.ndarray], want: Mapping[str, np.ndarray], case: Case
+) -> list[Difference]:
+    """A `Difference` per output whose bytes are not those of another way to the same answer."""
+    return [
+        Difference(case.name, name, problem="has other bits than by the package of the host")
+        for name, array in want.items()
+        if got[name].tobytes() != array.tobytes()
+    ]
+
+
 def _compare(case: Case, name: str, got: np.ndarray | None, want: np.ndarray) -> Difference:
     if got is None:
         return Difference(case.name, name, problem="is missing")

@@ -86,9 +86,7 @@ def test_builds_have_no_warning(packages, tmp_path, name, arch, compiler):
 def test_builds_zoo_under_sanitizers(packages, tmp_path, name):
     opened = package.load(packages(name))
     arch = opened.choose("host")
-    runner = toolchain.build(
-        opened.path, arch, build_dir=tmp_path / "b", sanitize=True, extra_cflags=["-O1"]
-    )
+    runner = toolchain.build(opened.path, arch, build_dir=tmp_path / "b", sanitize=True)
     inputs = arrays.fill(opened.inputs, "random")
     run = toolchain.run_package(runner, arch, inputs, opened.manifest, repeat=2)
     plain = toolchain.build(opened.path, arch, build_dir=tmp_path / "p")
@@ -104,9 +102,7 @@ def test_builds_corpus_under_sanitizers(shared, tmp_path, name):
     driver.compile_model(model.path, tmp_path / "p", input_shapes=shapes)
     opened = package.load(tmp_path / "p")
     arch = opened.choose("host")
-    runner = toolchain.build(
-        opened.path, arch, build_dir=tmp_path / "b", sanitize=True, extra_cflags=["-O1"]
-    )
+    runner = toolchain.build(opened.path, arch, build_dir=tmp_path / "b", sanitize=True)
     for case in cases:
         run = toolchain.run_package(runner, arch, case.inputs(), opened.manifest)
         assert not [str(d) for d in corpus.compare(run.outputs, case) if not d.ok]

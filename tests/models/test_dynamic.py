@@ -233,7 +233,7 @@ def _need(route: str) -> None:
 def test_stored_cases(dynamic_model: corpus.Model, route: str) -> None:
     _need(route)
     compiled = _compiled(dynamic_model)
-    # Of what takes long in an emulator test_models.py runs the first case.
+    # What takes long in an emulator runs on armv7 in test_models.py, by its first case.
     emulated = dynamic_model.name in HEAVY and route == "arm64"
     for case in dynamic_model.cases[-1:] if emulated else dynamic_model.cases:
         found = corpus.compare(compiled.run(route, case.inputs()), case)

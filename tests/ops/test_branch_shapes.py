@@ -45,9 +45,7 @@ def built(folder: Path, text: str = TEXT, **options: Any) -> Any:
         driver.compile_model(model, folder / "pkg", archs=("host",), **options)
     opened = package.load(folder / "pkg")
     arch = opened.choose("host")
-    exe = toolchain.build(
-        opened.path, arch, build_dir=folder / "build", sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(opened.path, arch, build_dir=folder / "build", sanitize=True)
     return lambda feed: toolchain.run_package(exe, arch, feed, opened.manifest).outputs
 
 

@@ -27,7 +27,8 @@ def build(package: str, folder: Path) -> tuple[Path, Path]:
     if shutil.which("clang") is None:
         raise ToolError("clang is missing; apt install clang")
     code, image = write(package, folder)
-    flags = [f"-fsanitize=fuzzer-no-link,{SANITIZERS}", "-fno-sanitize-recover=all", "-g"]
+    flags = [f"-fsanitize=fuzzer-no-link,{SANITIZERS}", "-fno-sanitize-recover=all", "-g1"]
+    flags.append("-O1")  # as the fuzzer itself below
     build_dir = folder / f"{package}_build"
     runner = toolchain.build(code, HOST, build_dir=build_dir, cc="clang", extra_cflags=flags)
     fuzzer = folder / f"fuzz_{package}"

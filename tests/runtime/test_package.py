@@ -55,9 +55,7 @@ def test_package_runs(tmp_path, target, weights):
 def test_package_is_clean_under_sanitizers(tmp_path, weights):
     arch = toolchain.host_arch()
     package = p.write_corners(tmp_path / "pkg", arch, weights=weights)
-    exe = toolchain.build(
-        package, arch, build_dir=tmp_path / "out", sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "out", sanitize=True)
     inputs = p.corners_inputs()
     result = toolchain.run_package(
         exe, arch, inputs, p.manifest(package), repeat=2, args=["--profile"]
@@ -217,9 +215,7 @@ def test_package_of_nothing_but_empty_tensors(tmp_path, weights):
     arch = toolchain.host_arch()
     program = p.adder(arch, np.zeros(0))
     package = p.write(emit.package({arch: program}, name="void", weights=weights), tmp_path / "pkg")
-    exe = toolchain.build(
-        package, arch, build_dir=tmp_path / "b", sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(package, arch, build_dir=tmp_path / "b", sanitize=True)
     result = toolchain.run_package(exe, arch, {"x": np.zeros(0, "f4")}, p.manifest(package))
     assert result.outputs["y"].shape == (0,)
 
@@ -263,9 +259,7 @@ def runner(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runner")
     arch = toolchain.host_arch()
     package = p.write_corners(folder / "pkg", arch, weights="bin")
-    exe = toolchain.build(
-        package, arch, build_dir=folder / "out", sanitize=True, extra_cflags=["-O1"]
-    )
+    exe = toolchain.build(package, arch, build_dir=folder / "out", sanitize=True)
     (folder / "in").mkdir()
     for k, value in enumerate(p.corners_inputs().values()):
         (folder / "in" / f"{k}.bin").write_bytes(value.tobytes())

@@ -61,7 +61,7 @@ def test_a_program_for_one_thread_has_one_workspace(programs: dict[int, Program]
 @pytest.mark.slow
 def test_pieces_from_last_to_first(tmp_path: Path, programs: dict[int, Program]) -> None:
     package = p.write_program(tmp_path / "net", programs[THREADS])
-    flags = ["-fsanitize=address", "-g", "-O1", *NAMES]
+    flags = ["-fsanitize=address", "-g1", "-O1", *NAMES]
     printed = compile_and_run("test_parallel.c", [package], tmp_path, flags=flags)
     splits, bound = map(int, printed.split())
     large = [c for c in calls_of(programs[THREADS]) if parts(c) > 1]
@@ -71,7 +71,7 @@ def test_pieces_from_last_to_first(tmp_path: Path, programs: dict[int, Program])
 @pytest.mark.slow
 def test_one_pool_for_two_contexts(tmp_path: Path, programs: dict[int, Program]) -> None:
     package = p.write_program(tmp_path / "net", programs[THREADS])
-    flags = ["-fsanitize=thread", "-g", "-O1", *NAMES]
+    flags = ["-fsanitize=thread", "-g1", "-O1", *NAMES]
     compile_and_run("test_pool.c", [package], tmp_path, "2", "3", "8", flags=flags, threads=True)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
+from scripts.tiny_networks import NETWORKS
 from tests.fast import machines
 from tvm_megcc import driver, execute
 from tvm_megcc.host import package, toolchain
@@ -21,9 +22,14 @@ pytestmark = [pytest.mark.slow]
 
 
 def outputs(
-    model: onnx.ModelProto, folder: Path, arch: str, stream: str | int, threads: int = 1
+    model: onnx.ModelProto,
+    folder: Path,
+    arch: str,
+    stream: str | int,
+    threads: int = 1,
+    feeds: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[int, list[bytes]]:
-    """Bytes of the arena, and the outputs' bytes."""
+    """Bytes of the arena, and the outputs' bytes; without `feeds`, inputs are random."""
     options = MemoryOptions(stream=stream, threads=threads)
     out = folder / f"{stream}_{threads}"
     driver.compile_model(model, out, archs=[arch], memory=options)
@@ -31,11 +37,11 @@ def outputs(
     (facts,) = manifest["per_arch"].values()
     with execute.opened(out, threads=threads) as runnable:
         rng = np.random.default_rng(1)
-        feeds = {
+        drawn = {
             port.name: rng.standard_normal(port.shape).astype(np.float32)
             for port in runnable.inputs
         }
-        result = runnable.run(feeds)
+        result = runnable.run(dict(feeds or drawn))
     return facts["arena_bytes"], [array.tobytes() for array in result.outputs.values()]
 
 
@@ -58,6 +64,17 @@ def test_random_images_on_arm(seed: int, arch: str, tmp_path: Path) -> None:
     model = network(seed)
     whole, found = (outputs(model, tmp_path, arch, how)[1] for how in ("off", 1))
     assert found == whole
+
+
+@pytest.mark.parametrize(
+    ("arch", "name"), machines(("arm64", "vww"), ("armv7", "ic"), ("arm64", "kws"))
+)
+def test_tiny_networks_on_arm(name: str, arch: str, tmp_path: Path) -> None:
+    """Quantised networks; tests/cortexm/test_streamed.py runs them on a Cortex-M."""
+    model, feeds = NETWORKS[name].build(), NETWORKS[name].arrays()
+    arena, whole = outputs(model, tmp_path, arch, "off", feeds=feeds)
+    smaller, found = outputs(model, tmp_path, arch, "auto", feeds=feeds)
+    assert found == whole and smaller < arena
 
 
 @pytest.mark.parametrize("seed", range(20, 23))
