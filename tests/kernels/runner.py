@@ -10,14 +10,14 @@ import hashlib
 import os
 import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
-from harness import HERE, Case, Target, applicable
+from harness import HERE, Case, Target, applicable, spread
 
 from tests.c_warnings import CONVERSIONS, strict
 from tvm_megcc.codegen_c.sources import headers
@@ -47,7 +47,6 @@ _INTRINSICS = """
 _ABORTS = 20  # sanitizer reports after which a target is given up
 
 Job = tuple[KernelFile, Case]
-Features = tuple[str, ...]
 
 
 def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> dict[str, list[str]]:
@@ -61,7 +60,9 @@ def run_target(target: Target, kernels: list[KernelFile], cache_dir: Path) -> di
     jobs = [(k, c) for k in kernels for c in applicable(k, target)]
     instances = {i.symbol: i for i in (k.instance(c.facts) for k, c in jobs)}
     complaints: dict[str, list[str]] = {k.stem: [] for k in kernels}
-    build = Build(target, cache_dir, {k.stem: k.sources() for k in kernels})
+    build = Build(
+        target, cache_dir, {k.stem: k.sources() for k in kernels}, _quick(target, instances)
+    )
     broken = build.compile(instances)
     for symbol, text in broken.items():
         complaints[instances[symbol].template].append(f"{symbol} does not compile:\n{text}")
@@ -84,6 +85,7 @@ class Build:
     target: Target
     cache_dir: Path
     texts: Mapping[str, str]  # of kernels, by their names
+    quick: Collection[str] = ()  # symbols of the instances with -Og
 
     @property
     def include(self) -> Path:
@@ -91,8 +93,8 @@ class Build:
 
     def compile(self, instances: Mapping[str, Kernel]) -> dict[str, str]:
         """Symbol -> what the compiler said, for the instances that do not compile."""
-        for features in {kernel.features for kernel in instances.values()}:
-            self._precompile(features)
+        for flags in {self._flags(kernel) for kernel in instances.values()}:
+            self._precompile(flags)
         with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
             texts = list(pool.map(self._compile_kernel, instances.values()))
         return {s: t for s, t in zip(instances, texts, strict=True) if t}
@@ -127,15 +129,16 @@ class Build:
         return self._object(kernel.symbol, *self._arguments(kernel), self.texts[kernel.template])
 
     def _arguments(self, kernel: Kernel) -> list[str]:
-        return [*self._flags(kernel.features), *_defines(kernel)]
+        return [*self._flags(kernel), *_defines(kernel)]
 
-    def _flags(self, features: Features) -> tuple[str, ...]:
-        """What the compiler is told of features besides the target's flags."""
-        return self.target.flags_for(features) if features else ()
+    def _flags(self, kernel: Kernel) -> tuple[str, ...]:
+        """What the compiler is told of a kernel besides the target's flags."""
+        flags = self.target.flags_for(kernel.features) if kernel.features else ()
+        return (*flags, "-Og") if kernel.symbol in self.quick else flags
 
     def _compile_kernel(self, kernel: Kernel) -> str:
         arguments = self._arguments(kernel)
-        header = self._intrinsics(kernel.features)
+        header = self._intrinsics(self._flags(kernel))
         if _has_intrinsics(self.texts[kernel.template]) and header.with_suffix(".h.gch").exists():
             arguments += ["-include", str(header)]
         # The file itself is compiled, not included: only then do compilers see unused functions.
@@ -185,12 +188,12 @@ class Build:
         partial.replace(obj)
         return ""
 
-    def _intrinsics(self, features: Features) -> Path:
-        return self._object("intrinsics", *self._flags(features), _INTRINSICS).with_suffix(".h")
+    def _intrinsics(self, flags: tuple[str, ...]) -> Path:
+        return self._object("intrinsics", *flags, _INTRINSICS).with_suffix(".h")
 
-    def _precompile(self, features: Features) -> None:
+    def _precompile(self, flags: tuple[str, ...]) -> None:
         """Gcc needs most of its time for the headers of intrinsics: read them once."""
-        header = self._intrinsics(features)
+        header = self._intrinsics(flags)
         compiled = header.with_suffix(".h.gch")
         if "gcc" not in self.target.cc or compiled.exists():
             return
@@ -200,11 +203,21 @@ class Build:
             self.target.cc,
             *_warnings(self.target.cc),
             *self.target.flags_for(),
-            *self._flags(features),
+            *flags,
         ]
         done = subprocess.run([*command, "-x", "c-header", str(header), "-o", str(partial)])
         if done.returncode == 0:
             partial.replace(compiled)
+
+
+def _quick(target: Target, instances: Mapping[str, Kernel]) -> set[str]:
+    """Symbols of all instances but `Target.optimised` ones of each kernel file."""
+    files: dict[str, list[str]] = {}
+    for symbol, kernel in sorted(instances.items()):
+        files.setdefault(kernel.template, []).append(symbol)
+    return {s for symbols in files.values() for s in symbols} - {
+        s for symbols in files.values() for s in spread(symbols, target.optimised)
+    }
 
 
 def _warnings(compiler: str) -> tuple[str, ...]:
