@@ -70,15 +70,8 @@ MACHINES = [
 machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.name)
 
 
-#: Types of which two stand for all in a fast run.
-OF_TYPES = pytest.mark.parametrize(
-    "dtype",
-    [
-        pytest.param(d, marks=() if d in ("float32", "int32") else pytest.mark.slow)
-        for d in (*FLOATS, *INTEGERS)
-    ],
-)
-OF_WIDE_TYPES = pytest.mark.parametrize("dtype", OF_TYPES.args[1][:4])
+#: Types of arithmetic.
+WIDE_TYPES = (*FLOATS, "int32")
 
 
 def numpy_dtype(name: str) -> np.dtype:
@@ -112,8 +105,12 @@ def pair(func: tirx.PrimFunc) -> Pair:
     return Pair(vectors, plain)
 
 
+@cache
 def rows(value: Callable[..., Expr], dtypes: Sequence[str], out: str, outer: int = 0) -> Pair:
-    """``y[i] = value(loads...)`` over an open number n of elements; ``y[r, i]`` of `outer` rows."""
+    """``y[i] = value(loads...)`` over an open number n of elements; ``y[r, i]`` of `outer` rows.
+
+    Of the same function only one is made, for all machines.
+    """
     n = tirx.Var("n", "int64")
     shape = (outer, n) if outer else (n,)
     tensors = [te.placeholder(shape, d, f"x{k}") for k, d in enumerate(dtypes)]
@@ -276,9 +273,13 @@ def const(value: float, like: Expr) -> Expr:
 # -- loads, stores and casts -----------------------------------------------------------------------
 
 
+def _same(x: Expr) -> Expr:
+    return x
+
+
 @machine
 def test_copies(machine: Machine, tmp_path: Path) -> None:
-    check_rows(machine, [(lambda x: x, (d,), d) for d in TYPES], tmp_path)
+    check_rows(machine, [(_same, (d,), d) for d in TYPES], tmp_path)
 
 
 #: Types of the result -> those that vectors are made of.
@@ -291,10 +292,9 @@ FROM = {
 
 
 @machine
-@OF_TYPES
-def test_casts(dtype: str, machine: Machine, tmp_path: Path) -> None:
-    sources = [d for d in FROM[dtype] if d != dtype]
-    check_rows(machine, [(lambda x: x, (d,), dtype) for d in sources], tmp_path)
+def test_casts(machine: Machine, tmp_path: Path) -> None:
+    casts = [(source, out) for out in (*FLOATS, *INTEGERS) for source in FROM[out] if source != out]
+    check_rows(machine, [(_same, (source,), out) for source, out in casts], tmp_path)
 
 
 @pytest.mark.parametrize("out", ["int8", "uint8", "bool"])
@@ -318,6 +318,7 @@ def test_casts_on_the_way_round(tmp_path: Path) -> None:
 # -- operations ------------------------------------------------------------------------------------
 
 
+@cache
 def _arithmetic(dtype: str) -> list[tuple]:
     return [
         (lambda x, y: x + y, (dtype, dtype), dtype),
@@ -336,6 +337,7 @@ def _fused(dtype: str) -> list[tuple]:
     ]
 
 
+@cache
 def _extremes(dtype: str) -> list[tuple]:
     return [
         (tirx.Min, (dtype, dtype), dtype),
@@ -346,6 +348,7 @@ def _extremes(dtype: str) -> list[tuple]:
     ]
 
 
+@cache
 def _choices(dtype: str) -> list[tuple]:
     compares = (tirx.LT, tirx.LE, tirx.GT, tirx.GE, tirx.EQ, tirx.NE)
     found = [
@@ -363,22 +366,19 @@ def _choices(dtype: str) -> list[tuple]:
 
 
 @machine
-@OF_WIDE_TYPES
-def test_arithmetic(dtype: str, machine: Machine, tmp_path: Path) -> None:
-    check_rows(machine, _arithmetic(dtype), tmp_path)
+def test_arithmetic(machine: Machine, tmp_path: Path) -> None:
+    check_rows(machine, [f for d in WIDE_TYPES for f in _arithmetic(d)], tmp_path)
 
 
 @machine
-@OF_WIDE_TYPES
-def test_extremes_and_clips(dtype: str, machine: Machine, tmp_path: Path) -> None:
-    check_rows(machine, _extremes(dtype), tmp_path, zeros=False)
+def test_extremes_and_clips(machine: Machine, tmp_path: Path) -> None:
+    functions = [f for d in WIDE_TYPES for f in _extremes(d)]
+    check_rows(machine, functions, tmp_path, zeros=False)
 
 
 @machine
-@OF_WIDE_TYPES
-@pytest.mark.parametrize("half", [0, 1])
-def test_choices_of_data(half: int, dtype: str, machine: Machine, tmp_path: Path) -> None:
-    check_rows(machine, _choices(dtype)[half::2], tmp_path, zeros=False)
+def test_choices_of_data(machine: Machine, tmp_path: Path) -> None:
+    check_rows(machine, [f for d in WIDE_TYPES for f in _choices(d)], tmp_path, zeros=False)
 
 
 @pytest.mark.slow
@@ -663,18 +663,20 @@ def test_folds(machine: Machine, tmp_path: Path) -> None:
     compare(machine, pairs, calls, tmp_path, zeros=False)
 
 
-@OF_TYPES
-def test_the_result_in_the_memory_of_an_operand(dtype: str, tmp_path: Path) -> None:
-    wide = "float32" if dtype in FLOATS else "int32"
+def test_the_result_in_the_memory_of_an_operand(tmp_path: Path) -> None:
+    dtypes = (*FLOATS, *INTEGERS)
+    pairs = []
+    for dtype in dtypes:
+        wide = "float32" if dtype in FLOATS else "int32"
 
-    def value(x: Expr, y: Expr) -> Expr:
-        return tirx.Max(tirx.Cast(wide, x) - tirx.Cast(wide, y), tirx.const(-9, wide))
+        def value(x: Expr, y: Expr, wide: str = wide) -> Expr:
+            return tirx.Max(tirx.Cast(wide, x) - tirx.Cast(wide, y), tirx.const(-9, wide))
 
-    made = rows(value, (dtype, dtype), dtype)
-    assert made.has_vectors and made.vectors.inplace == (0, 1)
-    calls = [(0, Call(call.tensors, call.dims, over)) for over in (0, 1)
-             for _, call in calls_of(0, (dtype, dtype), dtype)]  # fmt: skip
-    compare(HOST, [made], calls, tmp_path)
+        pairs.append(rows(value, (dtype, dtype), dtype))
+        assert pairs[-1].has_vectors and pairs[-1].vectors.inplace == (0, 1)
+    calls = [(k, Call(call.tensors, call.dims, over)) for k, dtype in enumerate(dtypes)
+             for over in (0, 1) for _, call in calls_of(k, (dtype, dtype), dtype)]  # fmt: skip
+    compare(HOST, pairs, calls, tmp_path)
 
 
 # -- random expressions ----------------------------------------------------------------------------
