@@ -22,6 +22,7 @@ from tvm_megcc.host import firmware, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 from .images import network
+from .running import built, outputs
 
 HERE = Path(__file__).parent
 
@@ -35,8 +36,8 @@ def feeder(code: Path, out: Path, arch: str, flags: Sequence[str]) -> list[str]:
     """The command of feed.c with the package's library."""
     arch = toolchain.host_arch() if arch == "host" else arch
     is_own = is_own_family(arch)
-    flags = [*(SANITIZE if is_own else ["-g"]), *flags]
-    runner = toolchain.build(code, arch, build_dir=out / "build", extra_cflags=flags)
+    runner = built(code, arch, out / "build", flags)
+    flags = [*(SANITIZE if is_own else ["-g1"]), *flags]
     names = {
         "HEADER": '"image.h"',
         "IMAGE": "image_image",
@@ -56,19 +57,16 @@ def check(
 ) -> None:
     """Compare rows one at a time, several at a time and in place with `--io caller`."""
     whole = compiled(model, folder / "whole", arch, "caller")
-    with execute.opened(whole) as runnable:
-        (port,) = runnable.inputs
-        rng = np.random.default_rng(1)
-        dtype = dtypes.numpy_dtype(port.dtype)
-        if dtype.kind == "f":
-            image = rng.standard_normal(port.shape).astype(dtype)
-        else:
-            image = rng.integers(-128, 128, port.shape).astype(dtype)
-        (expected,) = runnable.run({port.name: image}).outputs.values()
+    (port,) = package.load(whole).inputs
+    rng = np.random.default_rng(1)
+    dtype = dtypes.numpy_dtype(port.dtype)
+    if dtype.kind == "f":
+        image = rng.standard_normal(port.shape).astype(dtype)
+    else:
+        image = rng.integers(-128, 128, port.shape).astype(dtype)
+    (expected,) = outputs(whole, {port.name: image})
     fed = compiled(model, folder / "fed", arch, "stream")
-    with execute.opened(fed) as runnable:
-        (found,) = runnable.run({port.name: image}).outputs.values()
-    assert found.tobytes() == expected.tobytes()
+    assert outputs(fed, {port.name: image}) == [expected]
     image.tofile(folder / "image.bin")
     command = feeder(fed, folder, arch, flags)
     for most in (1, 2, 3, 0):
@@ -76,7 +74,7 @@ def check(
         args = [str(folder / "image.bin"), str(out), str(most)]
         done = subprocess.run([*command, *args], capture_output=True, text=True)
         assert done.returncode == 0, (most, done.stderr)
-        assert out.read_bytes() == expected.tobytes(), most
+        assert out.read_bytes() == expected, most
 
 
 @pytest.mark.slow

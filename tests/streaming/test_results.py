@@ -11,11 +11,11 @@ import pytest
 
 from scripts.tiny_networks import NETWORKS
 from tests.fast import machines
-from tvm_megcc import driver, execute
-from tvm_megcc.host import package, toolchain
+from tvm_megcc import driver
+from tvm_megcc.host import package
 from tvm_megcc.memory_options import MemoryOptions
 
-from ..runtime.test_runtime import SANITIZE
+from . import running
 from .images import chains, network
 
 pytestmark = [pytest.mark.slow]
@@ -33,16 +33,13 @@ def outputs(
     options = MemoryOptions(stream=stream, threads=threads)
     out = folder / f"{stream}_{threads}"
     driver.compile_model(model, out, archs=[arch], memory=options)
-    manifest = package.load(out).manifest
-    (facts,) = manifest["per_arch"].values()
-    with execute.opened(out, threads=threads) as runnable:
-        rng = np.random.default_rng(1)
-        drawn = {
-            port.name: rng.standard_normal(port.shape).astype(np.float32)
-            for port in runnable.inputs
-        }
-        result = runnable.run(dict(feeds or drawn))
-    return facts["arena_bytes"], [array.tobytes() for array in result.outputs.values()]
+    opened = package.load(out)
+    (facts,) = opened.manifest["per_arch"].values()
+    rng = np.random.default_rng(1)
+    drawn = {
+        port.name: rng.standard_normal(port.shape).astype(np.float32) for port in opened.inputs
+    }
+    return facts["arena_bytes"], running.outputs(out, feeds or drawn, threads=threads)
 
 
 @pytest.mark.parametrize("made", [network, chains])
@@ -87,19 +84,15 @@ def test_threads(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(23, 27))
 def test_debug_builds_poison_nothing_that_is_read(seed: int, tmp_path: Path) -> None:
-    """With sanitizers, and dead storages filled with NaN."""
+    """Where dead storages are filled with NaN."""
     model = network(seed)
     (given,) = (port.name for port in model.graph.input)
     results = []
     for stream in ("off", 1 + seed % 2):
         out = tmp_path / str(stream)
         driver.compile_model(model, out, memory=MemoryOptions(stream=stream))
-        opened = package.load(out)
-        (arch,) = opened.archs
-        feeds = {given: np.random.default_rng(2).standard_normal(opened.inputs[0].shape)}
-        feeds = {name: array.astype(np.float32) for name, array in feeds.items()}
-        flags = [*SANITIZE, "-DMEGCC_DEBUG"] if stream != "off" else []
-        program = toolchain.build(out, arch, extra_cflags=flags)
-        found = toolchain.run_package(program, arch, feeds, opened.manifest)
-        results.append([array.tobytes() for array in found.outputs.values()])
+        shape = package.load(out).inputs[0].shape
+        feeds = {given: np.random.default_rng(2).standard_normal(shape).astype(np.float32)}
+        flags = ["-DMEGCC_DEBUG"] if stream != "off" else []
+        results.append(running.outputs(out, feeds, flags))
     assert results[0] == results[1]
