@@ -79,12 +79,14 @@ def build(packages: Mapping[str, Compiled], folder: Path, *, sanitize: bool = Fa
     (arch,) = next(iter(packages.values())).manifest["archs"]
     merged["runner/model.h"] = _MODEL.format(machine=arch)
     shaped = any("src/megcc_shapes.c" in p.package for p in packages.values())
-    merged["runner/features.h"] = runner_features_h(shaped=shaped, fails=False, draws=False)
+    merged["runner/features.h"] = runner_features_h(
+        shaped=shaped, fails=False, draws=False, generates=False
+    )
     merged["main.c"] = _main(packages)
     files.write_tree(merged, folder / "package")
     return toolchain.build(
         folder / "package", arch, build_dir=folder / "build", sanitize=sanitize,
-        extra_cflags=[*CFLAGS, "-DMEGCC_DEBUG"] if sanitize else CFLAGS,
+        extra_cflags=["-DMEGCC_DEBUG"] if sanitize else CFLAGS,  # the sanitizers bring -O1
     )  # fmt: skip
 
 
