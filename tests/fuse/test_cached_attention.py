@@ -19,7 +19,9 @@ ANGLES = np.arange(LONGEST)[:, None] * 100.0 ** (-np.arange(0, SIZE, 2) / SIZE)
 COS, SIN = np.cos(ANGLES).astype("f4"), np.sin(ANGLES).astype("f4")
 
 
-def model(batch: int | str = 1, rows: int | str = "rows", **attrs: object) -> onnx.ModelProto:
+def model(
+    batch: int | str = 1, rows: int | str = "rows", half: bool = False, **attrs: object
+) -> onnx.ModelProto:
     """A GroupQueryAttention over caches of a capacity."""
     facts = {"num_heads": HEADS, "kv_num_heads": KEPT, "do_rotary": 1, **attrs}
     node = helper.make_node(
@@ -27,7 +29,8 @@ def model(batch: int | str = 1, rows: int | str = "rows", **attrs: object) -> on
         ["x", "", "", "past_k", "past_v", "last", "total", "cos", "sin"],
         ["y", "present_k", "present_v"], name="attention", domain="com.microsoft", **facts,
     )  # fmt: skip
-    float_, int_ = TensorProto.FLOAT, TensorProto.INT32
+    float_, int_ = TensorProto.FLOAT16 if half else TensorProto.FLOAT, TensorProto.INT32
+    tables = [array.astype("f2" if half else "f4") for array in (COS, SIN)]
     cache = [batch, KEPT, "capacity", SIZE]
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
@@ -36,7 +39,7 @@ def model(batch: int | str = 1, rows: int | str = "rows", **attrs: object) -> on
          info("past_k", float_, cache), info("past_v", float_, cache),
          info("last", int_, [batch]), info("total", int_, [])],
         [info(n, float_, None) for n in ("y", "present_k", "present_v")],
-        [numpy_helper.from_array(COS, "cos"), numpy_helper.from_array(SIN, "sin")],
+        [numpy_helper.from_array(t, name) for t, name in zip(tables, ("cos", "sin"), strict=True)],
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
@@ -123,6 +126,38 @@ def test_sequences_of_several_lengths(tmp_path):
             found = runnable.run(given).outputs
             np.testing.assert_allclose(found["y"], sequences.answer(given["x"]), atol=2e-6)
             sequences.caches = [found["present_k"], found["present_v"]]
+
+
+@pytest.mark.parametrize("attrs", [{}, {"local_window_size": 5, "softcap": 1.5}])
+def test_caches_in_f16(tmp_path, attrs):
+    half = model(half=True, **attrs)
+    driver.compile_model(half, tmp_path / "p", archs=["host"], states=STATES)
+    sequences = Sequences(1, **attrs)
+    with execute.opened(tmp_path / "p") as runnable:
+        for rows in (5, 1, 2, 1, 7):
+            given = sequences.step(rows)
+            narrow = {k: a.astype("f2") if a.dtype == "f4" else a for k, a in given.items()}
+            found = runnable.run(narrow).outputs
+            wanted = sequences.answer(narrow["x"])
+            np.testing.assert_allclose(found["y"], wanted, atol=4e-3)
+            sequences.caches = [found["present_k"], found["present_v"]]
+            assert {cache.dtype for cache in sequences.caches} == {np.dtype("f2")}
+
+
+@pytest.mark.parametrize(("arch", "kernel"), [("arm64", ""), ("arm64+fp16", "_fp16")])
+def test_a_cache_in_f16_stays(arch, kernel):
+    """It is neither widened nor copied."""
+    compiled = driver.compile_programs(
+        model(rows=1, half=True), [arch], states=STATES,
+        input_shapes={"past_k": (1, KEPT, 4096, SIZE)},
+    )  # fmt: skip
+    (program,) = compiled.values()
+    names = [
+        program.kernels[step.kernel].template for step in program.calls if isinstance(step, Call)
+    ]
+    assert names.count("cache_append") == 2 and f"attention_cached_f16{kernel}" in names
+    assert not any(isinstance(step, Copy) for step in program.calls)
+    assert program.arena_bytes is not None and program.arena_bytes < 80_000
 
 
 def test_what_a_step_does():

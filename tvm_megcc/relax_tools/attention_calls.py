@@ -65,6 +65,12 @@ def is_append(name: str) -> bool:
     return re.fullmatch(rf"{APPEND}(_?\d+)?", name) is not None
 
 
+def is_of_cache(expr: object) -> bool:
+    """Whether an expression is a call of `append` or `attend`."""
+    name = callee(expr)
+    return is_append(name) or Attended.of(name) is not None
+
+
 def append(
     builder: relax.BlockBuilder, new: relax.Expr, before: relax.Expr, past: relax.Expr, rows: Any
 ) -> relax.Var:
@@ -82,7 +88,12 @@ def append(
     rows : int or PrimExpr
         Rows of the result; those that neither is in are 0.
     """
+    return builder.emit(_appended(builder, new, before, past, rows))
 
+
+def _appended(
+    builder: relax.BlockBuilder, new: relax.Expr, before: relax.Expr, past: relax.Expr, rows: Any
+) -> relax.Call:
     def appended(new: te.Tensor, before: te.Tensor, past: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> Any:
             row = tirx.Cast("int64", at[2]) - before[at[0]]
@@ -94,7 +105,7 @@ def append(
         batch, _, heads, size = new.shape
         return te.compute([batch, heads, rows, size], element, name="appended")
 
-    return builder.emit_te(appended, new, before, past, primfunc_name_hint=APPEND)
+    return builder.call_te(appended, new, before, past, primfunc_name_hint=APPEND)
 
 
 def attend(
@@ -104,18 +115,36 @@ def attend(
 
     `operands` are the rows of queries ``[batch, rows, heads, size]``, keys and values ``[batch,
     shared heads, filled and other rows, size]``, and how many were filled before these rows:
-    ``int64[batch]``.
+    ``int64[batch]``. Of f16 sums and the softmax are f32.
     """
+    return builder.emit(_attended(builder, operands, facts))
 
+
+def with_operands(
+    builder: relax.BlockBuilder, call: relax.Call, operands: Sequence[relax.Expr]
+) -> relax.Call:
+    """A call of `append` or `attend` with other operands, whose type of element its result has."""
+    facts = Attended.of(callee(call))
+    if facts is not None:
+        return _attended(builder, operands, facts)
+    new, before, past = operands
+    return _appended(builder, new, before, past, call.ty.shape[2])
+
+
+def _attended(
+    builder: relax.BlockBuilder, operands: Sequence[relax.Expr], facts: Attended
+) -> relax.Call:
     def attended(q: te.Tensor, k: te.Tensor, v: te.Tensor, before: te.Tensor) -> te.Tensor:
         batch, queries, heads, size = q.shape
-        keys, dtype = k.shape[2], q.dtype
+        keys, dtype = k.shape[2], "float32" if q.dtype == "float16" else q.dtype
         shared = tirx.floordiv(heads, k.shape[1])
         along = te.reduce_axis((0, size), name="along")
         products = te.compute(
             [batch, heads, queries, keys],
             lambda b, h, i, j: te.sum(
-                q[b, i, h, along] * k[b, tirx.floordiv(h, shared), j, along], axis=along
+                tirx.Cast(dtype, q[b, i, h, along])
+                * tirx.Cast(dtype, k[b, tirx.floordiv(h, shared), j, along]),
+                axis=along,
             ),
             name="products",
         )
@@ -155,7 +184,8 @@ def attend(
         last = te.reduce_axis((0, keys), name="last")
 
         def term(b: Any, i: Any, h: Any, c: Any) -> Any:
-            value = terms[b, h, i, last] * v[b, tirx.floordiv(h, shared), last, c]
+            row = tirx.Cast(dtype, v[b, tirx.floordiv(h, shared), last, c])
+            value = terms[b, h, i, last] * row
             # What is not filled may hold anything, a NaN too.
             return tirx.if_then_else(seen(b, i, last), value, tirx.const(0, dtype))
 
@@ -166,8 +196,8 @@ def attend(
         )
         return te.compute(
             [batch, queries, heads, size],
-            lambda b, i, h, c: weighted[b, i, h, c] / total[b, h, i],
+            lambda b, i, h, c: tirx.Cast(q.dtype, weighted[b, i, h, c] / total[b, h, i]),
             name="attended",
         )
 
-    return builder.emit_te(attended, *operands, primfunc_name_hint=facts.name)
+    return builder.call_te(attended, *operands, primfunc_name_hint=facts.name)

@@ -1,7 +1,12 @@
 // The body of the attention_cached kernels: attention over the rows of a cache that are filled.
 //
-// Workspace: addresses of a block's rows, scores of few rows, panels of keys and of values, scores
-// of a block. A row of scores has a vector to spare, as the rows that are seen begin anywhere.
+// Workspace: addresses of a block's rows, scores of few rows, scores of a block, panels of keys and
+// of values, rows of f16 as floats. A row of scores has a vector to spare, as the rows that are
+// seen begin anywhere.
+//
+// With MEGCC_CACHED_F16 operands and y are f16, which is widened: queries and y as a whole, the
+// cache as it is loaded. 2: few rows are multiplied by the cache in f16, where the compiler is told
+// that the machine can (megcc_attention_cached_fp16.h).
 #ifndef MEGCC_ATTENTION_CACHED_H
 #define MEGCC_ATTENTION_CACHED_H
 
@@ -15,17 +20,81 @@
 // Heads that read keys and values together.
 #define MEGCC_CACHED_HEADS 3
 
+// The operands in memory, and a vector of them.
+#ifdef MEGCC_CACHED_F16
+#include "simd/megcc_vh.h"
+typedef uint16_t megcc_cached_elem_t;
+#define MEGCC_CACHED_LOAD(p) megcc_vh_load(p)
+#define MEGCC_CACHED_F32(x) megcc_f16_to_f32(x)
+#else
+typedef float megcc_cached_elem_t;
+#define MEGCC_CACHED_LOAD(p) megcc_vf_load(p)
+#define MEGCC_CACHED_F32(x) (x)
+#endif
+
 // One head of the cache, and the heads of q that share it.
 typedef struct {
-  megcc_attention_t a;  // of q and y the first of these heads
-  size_t width;         // of a row of scores
-  float *few;           // scores of few rows
-  int32_t heads;        // of q
-  int32_t shared;       // of q that share the head
-  int32_t before;       // rows in the cache before the new ones
-  int32_t window;       // rows that are seen at most; 0: all
+  megcc_attention_t a;  // without operands
+  const megcc_cached_elem_t *q, *k, *v;
+  megcc_cached_elem_t *y;  // of q and y the first of these heads
+  size_t width;            // of a row of scores
+  float *few;              // scores of few rows
+  float *wide;             // rows of f16 as floats
+  float factor;            // of queries when they are widened, which scores are then not scaled by
+  int32_t heads;           // of q
+  int32_t shared;          // of q that share the head
+  int32_t before;          // rows in the cache before the new ones
+  int32_t window;          // rows that are seen at most; 0: all
   float cap;
 } megcc_cached_t;
+
+#ifdef MEGCC_CACHED_F16
+// n elements times `factor`, as floats.
+MEGCC_INLINE void megcc_cached_widen(const uint16_t *from, float *to, int32_t n, float factor) {
+  const megcc_vf by = megcc_vf_dup(factor);
+  int32_t i = 0;
+  for (; i + MEGCC_VL <= n; i += MEGCC_VL)
+    megcc_vf_store(to + i, megcc_vf_mul(megcc_vh_load(from + i), by));
+  for (; i < n; ++i) to[i] = megcc_f16_to_f32(from[i]) * factor;
+}
+#endif
+
+// n elements of y, which are sums times k.
+MEGCC_INLINE void megcc_cached_finish(float *sums, megcc_cached_elem_t *y, int32_t n, float k) {
+#ifdef MEGCC_CACHED_F16
+  const megcc_vf by = megcc_vf_dup(k);
+  int32_t i = 0;
+  for (; i + MEGCC_VL <= n; i += MEGCC_VL)
+    megcc_vh_store(y + i, megcc_vf_mul(megcc_vf_load(sums + i), by));
+  for (; i < n; ++i) y[i] = megcc_f32_to_f16(sums[i] * k);
+#else
+  (void)y;
+  megcc_attention_divide(sums, n, k);
+#endif
+}
+
+#if defined(MEGCC_CACHED_F16) && MEGCC_CACHED_F16 == 2 && \
+    defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+#include "gemm/megcc_attention_cached_fp16.h"
+#else
+#define MEGCC_CACHED_COLUMNS (4 * MEGCC_VL)  // of values whose sums are made together
+#define MEGCC_CACHED_WEIGHT(p, j) (p)[j]
+
+// n elements of q from `at` on, as scores read them.
+MEGCC_INLINE const float *megcc_cached_query(const megcc_cached_t *c, size_t at, int32_t n) {
+#ifdef MEGCC_CACHED_F16
+  megcc_cached_widen(c->q + at, c->wide, n, c->factor);
+  return c->wide;
+#else
+  (void)n;
+  return c->q + at;
+#endif
+}
+
+// Exponentials [lo, hi) of a row, as products with values read them.
+MEGCC_INLINE void megcc_cached_weights(float *s, int32_t lo, int32_t hi) {
+  (void)s, (void)lo, (void)hi;
+}
 
 // Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
 // as compilers keep arrays of vectors in memory.
@@ -36,12 +105,13 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
   const float *q1 = q + (heads > 1 ? d : 0), *q2 = q + (heads > 2 ? 2 * d : 0);
   int32_t j = first;
   for (; j + 4 <= last; j += 4) {
-    const float *k0 = c->a.k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row, *k3 = k2 + row;
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row,
+                              *k3 = k2 + row;
     megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
     megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
     for (int32_t i = 0; i < whole; i += MEGCC_VL) {
-      const megcc_vf x0 = megcc_vf_load(k0 + i), x1 = megcc_vf_load(k1 + i);
-      const megcc_vf x2 = megcc_vf_load(k2 + i), x3 = megcc_vf_load(k3 + i);
+      const megcc_vf x0 = MEGCC_CACHED_LOAD(k0 + i), x1 = MEGCC_CACHED_LOAD(k1 + i);
+      const megcc_vf x2 = MEGCC_CACHED_LOAD(k2 + i), x3 = MEGCC_CACHED_LOAD(k3 + i);
       megcc_vf y = megcc_vf_load(q + i);
       a0 = megcc_vf_fma(a0, x0, y), a1 = megcc_vf_fma(a1, x1, y);
       a2 = megcc_vf_fma(a2, x2, y), a3 = megcc_vf_fma(a3, x3, y);
@@ -70,10 +140,10 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
     }
   }
   for (; j < last; ++j) {
-    const float *k0 = c->a.k + (size_t)j * row;
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
     megcc_vf a0 = megcc_vf_zero(), b0 = a0, c0 = a0;
     for (int32_t i = 0; i < whole; i += MEGCC_VL) {
-      const megcc_vf x0 = megcc_vf_load(k0 + i);
+      const megcc_vf x0 = MEGCC_CACHED_LOAD(k0 + i);
       a0 = megcc_vf_fma(a0, x0, megcc_vf_load(q + i));
       if (heads > 1) b0 = megcc_vf_fma(b0, x0, megcc_vf_load(q1 + i));
       if (heads > 2) c0 = megcc_vf_fma(c0, x0, megcc_vf_load(q2 + i));
@@ -84,10 +154,10 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
   }
   if (whole == d) return;
   for (j = first; j < last; ++j) {
-    const float *k0 = c->a.k + (size_t)j * row;
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
     for (int32_t r = 0; r < heads; ++r) {
       float sum = s[(size_t)r * w + (size_t)j];
-      for (int32_t i = whole; i < d; ++i) sum += k0[i] * q[r * d + i];
+      for (int32_t i = whole; i < d; ++i) sum += MEGCC_CACHED_F32(k0[i]) * q[r * d + i];
       s[(size_t)r * w + (size_t)j] = sum;
     }
   }
@@ -97,12 +167,13 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
 MEGCC_INLINE void megcc_cached_values(const megcc_cached_t *c, const float *s, int32_t first,
                                       int32_t last, int32_t heads, int32_t i, float *y) {
   const size_t row = c->a.v_row, w = c->width, d = (size_t)c->a.d;
-  const float *v = c->a.v + (size_t)first * row + i;
+  const megcc_cached_elem_t *v = c->v + (size_t)first * row + i;
   megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
   megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
   for (int32_t j = first; j < last; ++j, v += row) {
-    const megcc_vf x0 = megcc_vf_load(v), x1 = megcc_vf_load(v + MEGCC_VL);
-    const megcc_vf x2 = megcc_vf_load(v + 2 * MEGCC_VL), x3 = megcc_vf_load(v + 3 * MEGCC_VL);
+    const megcc_vf x0 = MEGCC_CACHED_LOAD(v), x1 = MEGCC_CACHED_LOAD(v + MEGCC_VL);
+    const megcc_vf x2 = MEGCC_CACHED_LOAD(v + 2 * MEGCC_VL),
+                   x3 = MEGCC_CACHED_LOAD(v + 3 * MEGCC_VL);
     megcc_vf p = megcc_vf_dup(s[j]);
     a0 = megcc_vf_fma(a0, x0, p), a1 = megcc_vf_fma(a1, x1, p);
     a2 = megcc_vf_fma(a2, x2, p), a3 = megcc_vf_fma(a3, x3, p);
@@ -130,6 +201,8 @@ MEGCC_INLINE void megcc_cached_values(const megcc_cached_t *c, const float *s, i
     megcc_vf_store(y + 2 * MEGCC_VL, c2), megcc_vf_store(y + 3 * MEGCC_VL, c3);
   }
 }
+
+#endif
 
 // Exponentials of scores [lo, hi) of a row in their place, and one over their sum.
 MEGCC_INLINE float megcc_cached_softmax(const megcc_cached_t *c, float *s, int32_t lo, int32_t hi) {
@@ -161,22 +234,41 @@ MEGCC_INLINE void megcc_cached_few_heads(const megcc_cached_t *c, int32_t i, int
                                          int32_t heads) {
   const int32_t lo = megcc_cached_first(c, i), hi = megcc_cached_end(c, i), d = c->a.d;
   const size_t at = (size_t)i * c->a.q_row + (size_t)head * (size_t)d;
-  float *y = c->a.y + at, *s = c->few;
+#ifdef MEGCC_CACHED_F16
+  float *y = c->wide + MEGCC_CACHED_HEADS * d;
+#else
+  float *y = c->y + at;
+#endif
+  float *s = c->few;
   float inverse[MEGCC_CACHED_HEADS];
   int32_t e = 0;
-  megcc_cached_scores(c, c->a.q + at, lo, hi, heads, s);
-  for (int32_t r = 0; r < heads; ++r)
+  megcc_cached_scores(c, megcc_cached_query(c, at, heads * d), lo, hi, heads, s);
+  for (int32_t r = 0; r < heads; ++r) {
     inverse[r] = megcc_cached_softmax(c, s + (size_t)r * c->width, lo, hi);
-  for (; e + 4 * MEGCC_VL <= d; e += 4 * MEGCC_VL) megcc_cached_values(c, s, lo, hi, heads, e, y);
+    megcc_cached_weights(s + (size_t)r * c->width, lo, hi);
+  }
+  for (; e + MEGCC_CACHED_COLUMNS <= d; e += MEGCC_CACHED_COLUMNS)
+    megcc_cached_values(c, s, lo, hi, heads, e, y);
   for (int32_t r = 0; r < heads; ++r) {
     float *to = y + (size_t)r * (size_t)d;
     const float *p = s + (size_t)r * c->width;
-    for (int32_t k = e; k < d; ++k) {
+    int32_t k = e;
+    for (; k + MEGCC_VL <= d; k += MEGCC_VL) {
+      megcc_vf sum = megcc_vf_zero();
+      for (int32_t j = lo; j < hi; ++j) {
+        const megcc_vf x = MEGCC_CACHED_LOAD(c->v + (size_t)j * c->a.v_row + (size_t)k);
+        sum = megcc_vf_fma(sum, x, megcc_vf_dup(MEGCC_CACHED_WEIGHT(p, j)));
+      }
+      megcc_vf_store(to + k, sum);
+    }
+    for (; k < d; ++k) {
+      const megcc_cached_elem_t *v = c->v + k;
       float sum = 0.0f;
-      for (int32_t j = lo; j < hi; ++j) sum += p[j] * c->a.v[(size_t)j * c->a.v_row + (size_t)k];
+      for (int32_t j = lo; j < hi; ++j)
+        sum += MEGCC_CACHED_WEIGHT(p, j) * MEGCC_CACHED_F32(v[(size_t)j * c->a.v_row]);
       to[k] = sum;
     }
-    megcc_attention_divide(to, d, inverse[r]);
+    megcc_cached_finish(to, c->y + at + (size_t)r * (size_t)d, d, inverse[r]);
   }
 }
 
@@ -189,17 +281,57 @@ MEGCC_HOT static void megcc_cached_few(const megcc_cached_t *c, int32_t count) {
   }
 }
 
+// The `filled` rows of a head of the cache, in panels.
+MEGCC_INLINE void megcc_cached_pack(const megcc_cached_t *c, int32_t filled) {
+  const int32_t d = c->a.d;
+#ifdef MEGCC_CACHED_F16
+  float *rows = c->wide + 2 * ATTENTION_BLOCK * d, *to = c->a.values;
+  for (int32_t j = 0; j < filled; j += NR) {
+    const int32_t count = filled - j < NR ? filled - j : NR;
+    const size_t at = (size_t)j * (size_t)d;
+    megcc_cached_widen(c->k + at, rows, count * d, 1.0f);
+    megcc_gemm_pack_transposed(rows, (size_t)d, d, count, c->a.keys + at);
+  }
+  for (int32_t p = 0; p < d; p += NR) {
+    const int32_t lanes = d - p < NR ? d - p : NR;
+    const uint16_t *from = c->v + p;
+    for (int32_t j = 0; j < filled; ++j, from += d, to += NR) {
+      for (int32_t l = lanes; l < NR; ++l) to[l] = 0.0f;
+      megcc_cached_widen(from, to, lanes, 1.0f);
+    }
+  }
+#else
+  megcc_gemm_pack_transposed(c->k, (size_t)d, d, filled, c->a.keys);
+  megcc_gemm_pack_columns(c->v, (size_t)d, filled, d, c->a.values);
+#endif
+}
+
 // New rows [first, first + count) of one head of q, with keys and values in panels of `n` rows.
 MEGCC_INLINE void megcc_cached_block(const megcc_cached_t *c, int32_t head, int32_t first,
                                      int32_t count, int32_t n) {
   const megcc_attention_t *a = &c->a;
-  const int32_t end = megcc_cached_end(c, first + count - 1);
+  const int32_t end = megcc_cached_end(c, first + count - 1), d = a->d;
   const int32_t columns = (end + NR - 1) / NR * NR;
-  const size_t at = (size_t)first * a->q_row + (size_t)head * (size_t)a->d;
-  float *y = a->y + at;
+  const size_t at = (size_t)first * a->q_row + (size_t)head * (size_t)d;
+  megcc_cached_elem_t *to = c->y + at;
+#ifdef MEGCC_CACHED_F16
+  float *y = c->wide + ATTENTION_BLOCK * d;
+  const size_t y_row = (size_t)d;
+#else
+  float *y = to;
+  const size_t y_row = a->y_row;
+#endif
   float inverse[ATTENTION_BLOCK];
-  megcc_gemm_t g = megcc_attention_product(a, a->d, a->keys, a->scores, c->width);
-  for (int32_t r = 0; r < count; ++r) a->table[r] = a->q + at + (size_t)r * a->q_row;
+  megcc_gemm_t g = megcc_attention_product(a, d, a->keys, a->scores, c->width);
+  for (int32_t r = 0; r < count; ++r) {
+    const megcc_cached_elem_t *q = c->q + at + (size_t)r * a->q_row;
+#ifdef MEGCC_CACHED_F16
+    megcc_cached_widen(q, c->wide + r * d, d, c->factor);
+    a->table[r] = c->wide + r * d;
+#else
+    a->table[r] = q;
+#endif
+  }
   megcc_gemm_block(&g, count, 0, columns);
   for (int32_t r = 0; r < count; ++r) {
     const int32_t lo = megcc_cached_first(c, first + r), hi = megcc_cached_end(c, first + r);
@@ -209,11 +341,11 @@ MEGCC_INLINE void megcc_cached_block(const megcc_cached_t *c, int32_t head, int3
     for (int32_t j = hi; j < end; ++j) s[j] = 0.0f;
     a->table[r] = s;
   }
-  g = megcc_attention_product(a, end, a->values, y, a->y_row);
+  g = megcc_attention_product(a, end, a->values, y, y_row);
   g.panel = (size_t)n * NR;
-  megcc_gemm_block(&g, count, 0, a->d);
+  megcc_gemm_block(&g, count, 0, d);
   for (int32_t r = 0; r < count; ++r)
-    megcc_attention_divide(y + (size_t)r * a->y_row, a->d, inverse[r]);
+    megcc_cached_finish(y + (size_t)r * y_row, to + (size_t)r * a->y_row, d, inverse[r]);
 }
 
 // Units [begin, end) of b * g * ceil(m / ATTENTION_BLOCK), those of a head together.
@@ -233,8 +365,15 @@ MEGCC_INLINE void megcc_attention_cached(void *const *ptr, const int32_t *attr, 
   c.window = attr[ATTENTION_CACHED_WINDOW];
   c.cap = megcc_attr_f32(attr[ATTENTION_CACHED_CAP]);
   c.width = width + NR;
+#ifdef MEGCC_CACHED_F16
+  c.factor = megcc_attr_f32(attr[ATTENTION_CACHED_SCALE]);
+  c.a.scale = 1.0f;
+#else
+  c.factor = 1.0f;
   c.a.scale = megcc_attr_f32(attr[ATTENTION_CACHED_SCALE]);
-  c.a.mask = NULL;
+#endif
+  c.a.q = c.a.k = c.a.v = c.a.mask = NULL;
+  c.a.y = NULL;
   c.a.n = n;
   c.a.d = c.a.e = d;
   c.a.k_row = c.a.v_row = (size_t)d;
@@ -245,6 +384,7 @@ MEGCC_INLINE void megcc_attention_cached(void *const *ptr, const int32_t *attr, 
   c.a.scores = few ? c.few : c.few + 4 * c.width;
   c.a.keys = few ? c.few : c.a.scores + ATTENTION_BLOCK * c.width;
   c.a.values = few ? c.few : c.a.keys + width * (size_t)d;
+  c.wide = few ? c.few + 4 * c.width : c.a.values + (size_t)((d + NR - 1) / NR) * NR * (size_t)n;
   for (int32_t unit = begin; unit < end; ++unit) {
     const int32_t head = unit / units, first = unit % units * ATTENTION_BLOCK;
     const int32_t count = m - first < ATTENTION_BLOCK ? m - first : ATTENTION_BLOCK;
@@ -253,18 +393,17 @@ MEGCC_INLINE void megcc_attention_cached(void *const *ptr, const int32_t *attr, 
     const size_t rows = (size_t)batch * (size_t)m * c.a.q_row;
     const size_t own = rows + (size_t)group * (size_t)c.shared * (size_t)d;
     c.before = given < 0 ? 0 : given > n - m ? n - m : (int32_t)given;
-    c.a.q = (const float *)ptr[0] + own;
-    c.a.y = (float *)ptr[4] + own;
-    c.a.k = (const float *)ptr[1] + (size_t)head * (size_t)n * (size_t)d;
-    c.a.v = (const float *)ptr[2] + (size_t)head * (size_t)n * (size_t)d;
+    c.q = (const megcc_cached_elem_t *)ptr[0] + own;
+    c.y = (megcc_cached_elem_t *)ptr[4] + own;
+    c.k = (const megcc_cached_elem_t *)ptr[1] + (size_t)head * (size_t)n * (size_t)d;
+    c.v = (const megcc_cached_elem_t *)ptr[2] + (size_t)head * (size_t)n * (size_t)d;
     if (few) {
       megcc_cached_few(&c, count);
       continue;
     }
     const int32_t filled = c.before + m;
     if (packed != head) {
-      megcc_gemm_pack_transposed(c.a.k, (size_t)d, d, filled, c.a.keys);
-      megcc_gemm_pack_columns(c.a.v, (size_t)d, filled, d, c.a.values);
+      megcc_cached_pack(&c, filled);
       packed = head;
     }
     for (int32_t r = 0; r < c.shared; ++r) megcc_cached_block(&c, r, first, count, filled);

@@ -120,6 +120,10 @@
 // For every row: the accumulator of vector j += b * lane l of the row.
 #define MEGCC_ARM64_FMLA(c, b, a, l) "fmla " c MEGCC_ARM64_V ", " b MEGCC_ARM64_V ", " a MEGCC_ARM64_L "[" l "]\n"
 #define MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C0_##j, b, "v4", l)
+// In a turn the one row of a tile may be in any of its registers, which is an argument of the macro.
+#define MEGCC_ARM64_TURN_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C0_##j, b, "\\a\\()", l)
+#define MEGCC_ARM64_TURN_COL_2 MEGCC_ARM64_COL_2
+#define MEGCC_ARM64_TURN_COL_4 MEGCC_ARM64_COL_4
 #define MEGCC_ARM64_COL_2(j, b, l) \
   MEGCC_ARM64_COL_1(j, b, l) MEGCC_ARM64_FMLA(MEGCC_ARM64_C1_##j, b, "v5", l)
 #define MEGCC_ARM64_COL_4(j, b, l) \
@@ -133,16 +137,16 @@
 #define MEGCC_ARM64_LOAD_K(b0, b1, p) "ldp " b0 ", " b1 ", [" p "], #32\n"
 #define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
   MEGCC_ARM64_LOAD_K("q2", "q3", p)                                               \
-  MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
+  MEGCC_ARM64_TURN_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_TURN_COL_##rows(j1, "v1", "\\l0") \
   next                                                                            \
-  MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
+  MEGCC_ARM64_TURN_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_TURN_COL_##rows(j1, "v3", "\\l1")
 #else
 #define MEGCC_ARM64_LOAD_K(b0, b1, p)
 #define MEGCC_ARM64_TWO_K(rows, p, j0, j1, next)                                  \
   "ld1 {v0" MEGCC_ARM64_B "-v3" MEGCC_ARM64_B "}, [" p "], " MEGCC_ARM64_B_4 "\n" \
   MEGCC_ARM64_WIDEN_B("v0", "v1") MEGCC_ARM64_WIDEN_B("v2", "v3")                 \
-  MEGCC_ARM64_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_COL_##rows(j1, "v1", "\\l0") \
-  MEGCC_ARM64_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_COL_##rows(j1, "v3", "\\l1")
+  MEGCC_ARM64_TURN_COL_##rows(j0, "v0", "\\l0") MEGCC_ARM64_TURN_COL_##rows(j1, "v1", "\\l0") \
+  MEGCC_ARM64_TURN_COL_##rows(j0, "v2", "\\l1") MEGCC_ARM64_TURN_COL_##rows(j1, "v3", "\\l1")
 #endif
 #define MEGCC_ARM64_FIRST_K(p) MEGCC_ARM64_LOAD_K("q0", "q1", p)
 #define MEGCC_ARM64_AGAIN ".if \\l1 < 3\n" MEGCC_ARM64_FIRST_K("x2") ".endif\n"
@@ -206,23 +210,69 @@
   "add x7, x7, x11, lsl " MEGCC_ARM64_SHIFT "\n" "add x8, x8, x11, lsl " MEGCC_ARM64_SHIFT "\n"
 
 // Eight k a turn, from label 2 on; of f32 where an odd four of them is left, the first turn begins
-// in the middle.
+// in the middle. One row by three panels has 16 k a turn, as the registers of other rows are free:
+// a first turn of fewer loads the last of its registers.
 #if MEGCC_VL == 4
 #define MEGCC_ARM64_REST "3"
-#define MEGCC_ARM64_TURN(rows)                                                \
+#define MEGCC_ARM64_TURN_FEW(rows)                                            \
   "add x14, x13, #4\n"                                                        \
   "lsr x14, x14, #3\n"                                                        \
   "cbz x14, 4f\n"                                                             \
   "tbnz x13, #2, 3f\n"                                                        \
   "2:\n" MEGCC_ARM64_STEP_4(rows)                                    \
   "3:\n" MEGCC_ARM64_STEP_4(rows)
+#define MEGCC_ARM64_STEP_OF(a) \
+  MEGCC_ARM64_FIRST_K("x2") "megcc_two_k 0, 1, " a "\n" "megcc_two_k 2, 3, " a "\n"
+#define MEGCC_ARM64_ROW_2(v, w) \
+  "ld1 {" v MEGCC_ARM64_M "-" w MEGCC_ARM64_M "}, [x5], " MEGCC_ARM64_VECTORS_2 "\n" \
+  MEGCC_ARM64_WIDEN_TWO(v, w)
+#define MEGCC_ARM64_TURN_1_6                                                  \
+  "add x14, x13, #12\n"                                                       \
+  "lsr x14, x14, #4\n"                                                        \
+  "cbz x14, 4f\n"                                                             \
+  "tbnz x13, #2, 21f\n"                                                       \
+  "tbz x13, #3, 2f\n"                                                         \
+  MEGCC_ARM64_ROW_2("v6", "v7") "b 32f\n"                                     \
+  "21:\n"                                                                     \
+  "tbnz x13, #3, 22f\n"                                                       \
+  MEGCC_ARM64_ROW_4("v7", "x5") "b 33f\n"                                     \
+  "22:\n"                                                                     \
+  MEGCC_ARM64_ROW_4("v5", "x5") MEGCC_ARM64_ROW_2("v6", "v7") "b 31f\n"       \
+  "2:\n"                                                                      \
+  "ld1 {v4" MEGCC_ARM64_M "-v7" MEGCC_ARM64_M "}, [x5], " MEGCC_ARM64_VECTORS_4 "\n" \
+  MEGCC_ARM64_WIDEN_TWO("v4", "v5") MEGCC_ARM64_WIDEN_TWO("v6", "v7")          \
+  MEGCC_ARM64_STEP_OF("v4")                                                   \
+  "31:\n" MEGCC_ARM64_STEP_OF("v5")                                           \
+  "32:\n" MEGCC_ARM64_STEP_OF("v6")                                           \
+  "33:\n" MEGCC_ARM64_STEP_OF("v7")
 #else
 #define MEGCC_ARM64_REST "7"
-#define MEGCC_ARM64_TURN(rows)                                                \
+#define MEGCC_ARM64_TURN_FEW(rows)                                            \
   "lsr x14, x13, #3\n"                                                        \
   "cbz x14, 4f\n"                                                             \
   "2:\n" MEGCC_ARM64_STEP_8(rows)
+#define MEGCC_ARM64_STEP_OF(a) \
+  "megcc_two_k 0, 1, " a "\n" "megcc_two_k 2, 3, " a "\n" \
+  "megcc_two_k 4, 5, " a "\n" "megcc_two_k 6, 7, " a "\n"
+#define MEGCC_ARM64_TURN_1_6                                                  \
+  "add x14, x13, #8\n"                                                        \
+  "lsr x14, x14, #4\n"                                                        \
+  "cbz x14, 4f\n"                                                             \
+  "tbz x13, #3, 2f\n"                                                         \
+  MEGCC_ARM64_ROW_4("v5", "x5") "b 31f\n"                                     \
+  "2:\n"                                                                      \
+  "ld1 {v4.8h-v5.8h}, [x5], " MEGCC_ARM64_VECTORS_2 "\n"                      \
+  MEGCC_ARM64_STEP_OF("v4")                                                   \
+  "31:\n" MEGCC_ARM64_STEP_OF("v5")
 #endif
+#define MEGCC_ARM64_TURN_1_2 MEGCC_ARM64_TURN_FEW(1)
+#define MEGCC_ARM64_TURN_1_4 MEGCC_ARM64_TURN_FEW(1)
+#define MEGCC_ARM64_TURN_2_2 MEGCC_ARM64_TURN_FEW(2)
+#define MEGCC_ARM64_TURN_2_4 MEGCC_ARM64_TURN_FEW(2)
+#define MEGCC_ARM64_TURN_2_6 MEGCC_ARM64_TURN_FEW(2)
+#define MEGCC_ARM64_TURN_4_2 MEGCC_ARM64_TURN_FEW(4)
+#define MEGCC_ARM64_TURN_4_4 MEGCC_ARM64_TURN_FEW(4)
+#define MEGCC_ARM64_TURN_4_6 MEGCC_ARM64_TURN_FEW(4)
 
 // What earlier pieces of the sums gave is added (bit 0 of `piece`), and the sums are kept for the
 // next one (bit 1).
@@ -260,7 +310,7 @@
 // The whole tile. The numbers are offsets in megcc_gemm_t. A macro of the assembler keeps the string below
 // what C99 requires compilers to take.
 #define MEGCC_ARM64_TEXT(rows, vectors)                                       \
-  MEGCC_ARM64_BEGIN ".macro megcc_two_k l0, l1\n"                                               \
+  MEGCC_ARM64_BEGIN ".macro megcc_two_k l0, l1, a=v4\n"                                               \
   MEGCC_ARM64_TWO_K_##vectors(rows)                                           \
   ".endm\n"                                                                   \
   "mov x9, %[a]\n"                                                            \
@@ -276,7 +326,7 @@
   "1:\n"                                                                      \
   MEGCC_ARM64_RUN_##rows                                                      \
   "add x9, x9, x10, lsl #3\n"                                                 \
-  MEGCC_ARM64_TURN(rows)                                                      \
+  MEGCC_ARM64_TURN_##rows##_##vectors                                                      \
   "subs x14, x14, #1\n"                                                       \
   "b.ne 2b\n"                                                                 \
   "4:\n"                                                                      \

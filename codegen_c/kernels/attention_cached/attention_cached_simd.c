@@ -4,7 +4,8 @@
 // params: SOFTCAP=softcap
 // let panels = up(n, NR) * d + up(d, NR) * n
 // let width = up(n, NR) + NR
-// workspace: 8 * ATTENTION_BLOCK + sizeof(T) * (4 * width
+// let wide = 0
+// workspace: 8 * ATTENTION_BLOCK + 4 * (4 * width + wide
 //   + (panels + ATTENTION_BLOCK * width if m > 2 else 0))
 // work: b * g * ceil(m, ATTENTION_BLOCK)
 // cost: ATTENTION_BLOCK * n * (2 * d + 20)
@@ -12,9 +13,21 @@
 //   ATTENTION_BLOCK=24
 // kernel: attention_cached_f32_x86 arch=x86 dtype=f32 rank=20 tolerance=5e-6 NR=16
 //   ATTENTION_BLOCK=24
+// kernel: attention_cached_f16 arch=portable dtype=f16 rank=10 tolerance=1e-3 NR=8
+//   ATTENTION_BLOCK=24 MEGCC_CACHED_F16=1
+//   wide="(2 * ATTENTION_BLOCK + NR if m > 2 else 6) * d"
+// kernel: attention_cached_f16_x86 arch=x86 dtype=f16 rank=20 tolerance=1e-3 NR=16
+//   ATTENTION_BLOCK=24 MEGCC_CACHED_F16=1
+//   wide="(2 * ATTENTION_BLOCK + NR if m > 2 else 6) * d"
+// kernel: attention_cached_f16_fp16 arch=arm64 isa=fp16 dtype=f16 rank=20 tolerance=5e-3 NR=8
+//   ATTENTION_BLOCK=24 MEGCC_CACHED_F16=2
+//   wide="(2 * ATTENTION_BLOCK + NR if m > 2 else 6) * d"
 //
 // A work item is one head of the cache and ATTENTION_BLOCK new rows. One or two rows read keys and
 // values where they are, for three heads at a time; more of them from panels, once a head.
+// * f16 widens what it loads, f16_fp16 multiplies one or two rows in f16. Scores and the softmax are
+//   f32 in both.
+// `wide`: rows of f16 as floats.
 #include "gemm/megcc_attention_cached.h"
 
 void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_t begin,

@@ -43,7 +43,10 @@ CASES = [
       for m in (1, 2) for t in (0, 1)),
     *({"m": 3, "n": 13, "k": 6, "rhs_const": 1, "act": ACT[act]} for act in ("SIGMOID", "GELU")),
 ]  # fmt: skip
-HALVES = CASES[1::2]
+# One row by a wide tile: every place in a turn of 16 k where the first one may begin.
+_TURNS = [{"m": 1, "n": 50, "k": k, "rhs_const": 1, "bias": 1} for k in (8, 13, 22, 31, 32)]
+CASES += _TURNS
+HALVES = [*CASES[1::2], *_TURNS]
 # Weights in bf16, which kernels take only as constants.
 CASES += [{**row, "weights": ml_dtypes.bfloat16} for row in CASES if row.get("rhs_const")]
 
