@@ -53,6 +53,7 @@ int main(void) {
   megcc_context_t *context;
   megcc_tokenizer_t tokenizer;
   megcc_generator_t *g = NULL;
+  megcc_cache_t *cache;
   megcc_sampler_t sampler;
   megcc_generation_t what;
   const float *logits;
@@ -92,7 +93,8 @@ int main(void) {
          MEGCC_ERR_ALIGNMENT);
   EXPECT(megcc_generator_create(model, context, &tokenizer, CAPACITY, CHUNK, mem, bytes, &g) ==
          MEGCC_OK);
-  EXPECT(megcc_generator_capacity(g) == CAPACITY && megcc_generator_length(g) == 0);
+  cache = megcc_generator_cache(g);
+  EXPECT(megcc_cache_capacity(cache) == CAPACITY && megcc_cache_length(cache) == 0);
 
   // Nothing was computed yet.
   memset(&sampler, 0, sizeof sampler);
@@ -102,7 +104,7 @@ int main(void) {
   // In chunks, one by one, and after a rewind: equal.
   EXPECT(megcc_generator_append(g, kTokens, 10) == MEGCC_OK);
   copy_logits(g, whole);
-  EXPECT(megcc_generator_rewind(g, 3) == MEGCC_OK && megcc_generator_length(g) == 3);
+  EXPECT(megcc_cache_rewind(cache, 3) == MEGCC_OK && megcc_cache_length(cache) == 3);
   EXPECT(megcc_generator_logits(g, &logits, &count) == MEGCC_ERR_NOT_RUN);
   for (k = 3; k < 10; ++k) EXPECT(megcc_generator_append(g, kTokens + k, 1) == MEGCC_OK);
   copy_logits(g, again);
@@ -113,7 +115,7 @@ int main(void) {
   EXPECT(megcc_generator_append(g, kWrong, 2) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_append(g, kNegative, 1) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_append(g, kPadding, 1) == MEGCC_ERR_INDEX);
-  EXPECT(megcc_generator_rewind(g, 11) == MEGCC_ERR_SIZE);
+  EXPECT(megcc_cache_rewind(cache, 11) == MEGCC_ERR_SIZE);
   memset(&what, 0, sizeof what);
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_ERR_SIZE);  // no prompt
   what.prompt = kTokens;
@@ -122,13 +124,13 @@ int main(void) {
   what.prompt = kWrong;
   what.prompt_count = 2;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_ERR_INDEX);
-  EXPECT(megcc_generator_length(g) == 10);
-  EXPECT(!memcmp(megcc_generator_tokens(g), kTokens, 10 * sizeof *kTokens));
+  EXPECT(megcc_cache_length(cache) == 10);
+  EXPECT(!memcmp(megcc_cache_tokens(cache), kTokens, 10 * sizeof *kTokens));
   copy_logits(g, again);
   EXPECT(distance(whole, again) < 1e-5);
   EXPECT(megcc_generator_append(g, kTokens + 10, 2) == MEGCC_OK);
   copy_logits(g, again);
-  EXPECT(megcc_generator_rewind(g, 0) == MEGCC_OK);
+  EXPECT(megcc_cache_rewind(cache, 0) == MEGCC_OK);
   EXPECT(megcc_generator_append(g, kTokens, 12) == MEGCC_OK);
   copy_logits(g, whole);
   EXPECT(distance(whole, again) < 1e-5);
@@ -143,10 +145,10 @@ int main(void) {
   EXPECT(what.finished == MEGCC_GENERATED_CALLER && calls == 1 && what.kept == 9);
   what.take = NULL;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK);
-  EXPECT(what.finished == MEGCC_GENERATED_CAPACITY && megcc_generator_length(g) == CAPACITY);
+  EXPECT(what.finished == MEGCC_GENERATED_CAPACITY && megcc_cache_length(cache) == CAPACITY);
   what.most = 2;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK && what.finished == MEGCC_GENERATED_MOST);
-  token = megcc_generator_tokens(g)[10];
+  token = megcc_cache_tokens(cache)[10];
   what.stops = &token;
   what.stop_count = 1;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK && what.finished == MEGCC_GENERATED_STOP);
