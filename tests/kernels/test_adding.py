@@ -31,7 +31,7 @@ def tree(tmp_path: Path) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / source, tmp_path / target, ignore=ignored, dirs_exist_ok=True)
     (tmp_path / "codegen_c").symlink_to("tvm_megcc/codegen_c")
-    for name in ("__init__.py", "closeness.py", "c_warnings.py"):
+    for name in ("__init__.py", "closeness.py", "c_warnings.py", "int8_rows.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     return tmp_path
 

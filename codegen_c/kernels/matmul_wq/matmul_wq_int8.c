@@ -14,7 +14,7 @@
 //   + (16 * depth + blocks * scales if MEGCC_WQ8_TILE else 0)
 // inplace: residual
 // work: ceil(n, MEGCC_WQ_COLS)
-// cost: (m + 8) * MEGCC_WQ_COLS * k // 4
+// cost: (m + 1) * MEGCC_WQ_COLS * k * 3 // 8
 // kernel: matmul_wq_int8_dot arch=arm64 isa=dotprod dtype=f32 rank=30 tolerance=2e-6
 //   without=SCALE16 MEGCC_WQ8_KR=4 MEGCC_WQ8_MM=0 include=gemm/megcc_wq_int8_dot.h
 // kernel: matmul_wq_int8_f16_dot arch=arm64 isa=dotprod dtype="lhs=f16 scale=f16,f32" rank=30
