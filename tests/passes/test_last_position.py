@@ -105,7 +105,7 @@ def test_what_mixes_positions_stays_whole() -> None:
 
 
 def test_what_has_no_last_position_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="no output 'logits' .* but y; rename it, or leave"):
+    with pytest.raises(UnsupportedError, match="no output 'logits' .* but y; rename it, or give"):
         LastPosition(("main",), ["y"], "logits")(built(layer))
     twice = built(lambda x: op.matmul(op.concat([x, x], axis=1), relax.const(WEIGHT)))
     with pytest.raises(UnsupportedError, match="may have no position, as its length is 2.n"):

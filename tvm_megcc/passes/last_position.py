@@ -58,7 +58,7 @@ def LastPosition(
     if output not in outputs:
         raise UnsupportedError(
             f"the model has no output '{output}' whose last position could be kept, but"
-            f" {', '.join(outputs)}; rename it, or leave out --logits last"
+            f" {', '.join(outputs)}; rename it, or give --logits all"
         )
     mod = relax.transform.CanonicalizeBindings()(relax.transform.ToNonDataflow()(mod))
     place = list(outputs).index(output)
@@ -82,7 +82,7 @@ class _Function:
         if not isinstance(shape, relax.ShapeExpr) or len(shape.values) != _RANK:
             raise UnsupportedError(
                 f"output '{output}' has other dims than batch, length and width, so it has no"
-                " last position; leave out --logits last"
+                " last position; give --logits all"
             )
         self.lengths = self._lengths(shape.values[_AXIS], output)
         self.last = self._needed_last()
@@ -105,7 +105,7 @@ class _Function:
             raise UnsupportedError(
                 f"output '{output}' may have no position, as its length is"
                 f" {length if size is None else size}; give"
-                " --input-shapes, or leave out --logits last"
+                " --input-shapes, or --logits all"
             )
         return [replace(symbol, low=1)]
 
