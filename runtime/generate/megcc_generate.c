@@ -17,9 +17,10 @@ struct megcc_generator {
   uint32_t vocabulary;  // logits
   void *id_data, *mask_data, *position_data;
   uint8_t *logits_data;
-  float *latest;  // logits behind the latest token
-  void *work;     // of the sampler
-  char *piece;    // text of a token
+  const float *latest;  // logits behind the latest token
+  float *widened;       // where they are of 16 bits
+  void *work;           // of the sampler
+  char *piece;          // text of a token
   void *arena;
 };
 
@@ -89,7 +90,8 @@ static void lay_out(megcc_generator_t *g, megcc_pieces_t *p) {
   g->mask_data = megcc_piece(p, capacity, id);
   g->position_data = megcc_piece(p, g->chunk, id);
   g->logits_data = (uint8_t *)megcc_piece(p, g->logits_bytes, 1);
-  g->latest = (float *)megcc_piece(p, g->vocabulary, sizeof *g->latest);
+  g->widened =
+      (float *)megcc_piece(p, g->logits_type == MEGCC_F32 ? 0 : g->vocabulary, sizeof *g->widened);
   g->work = megcc_piece(p, megcc_sample_bytes(g->vocabulary), 1);
   g->piece = (char *)megcc_piece(p, g->piece_bytes, 1);
   g->arena = megcc_piece(p, g->arena_bytes, 1);
@@ -253,27 +255,34 @@ static float of_half(uint16_t half) {
   return v.f;
 }
 
+static float of_bfloat(uint16_t half) {
+  union {
+    uint32_t u;
+    float f;
+  } v;
+  v.u = (uint32_t)half << 16;
+  return v.f;
+}
+
 // Keeps the logits of the latest token: those of the last row.
 static megcc_status_t keep_logits(megcc_generator_t *g) {
-  const size_t size = megcc_dtype_bytes(g->logits_type);
-  const uint8_t *row;
+  const size_t bytes = megcc_dtype_bytes(g->logits_type) * g->vocabulary;
+  const void *row;
   megcc_tensor_info_t info;
   const megcc_status_t status = megcc_output_info(g->context, g->logits, &info);
   uint32_t i;
   if (status != MEGCC_OK) return status;
-  if (info.bytes < size * g->vocabulary) return MEGCC_ERR_SHAPE;
-  row = g->logits_data + info.bytes - size * g->vocabulary;
-  for (i = 0; i < g->vocabulary; ++i) {
-    union {
-      uint32_t u;
-      float f;
-      uint16_t h[2];
-    } v;
-    v.u = 0;
-    megcc_t_copy(&v, row + size * i, size);
-    if (g->logits_type == MEGCC_BF16) v.u <<= 16;
-    g->latest[i] = g->logits_type == MEGCC_F16 ? of_half((uint16_t)v.u) : v.f;
+  if (info.bytes < bytes) return MEGCC_ERR_SHAPE;
+  row = g->logits_data + info.bytes - bytes;
+  if (g->logits_type == MEGCC_F32) {
+    g->latest = (const float *)row;
+    return MEGCC_OK;
   }
+  for (i = 0; i < g->vocabulary; ++i) {
+    const uint16_t half = ((const uint16_t *)row)[i];
+    g->widened[i] = g->logits_type == MEGCC_F16 ? of_half(half) : of_bfloat(half);
+  }
+  g->latest = g->widened;
   return MEGCC_OK;
 }
 

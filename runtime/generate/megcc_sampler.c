@@ -188,8 +188,11 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
                             const int32_t *history, size_t history_count, void *work,
                             size_t work_bytes, int32_t *token) {
   const float penalty = sampler == NULL ? 0 : sampler->repetition_penalty;
+  const int punishes = penalty > 0 && (penalty < 1 || penalty > 1);
   float *value = (float *)work;
   uint32_t i, best = 0;
+  int is_number = 1;
+  float top;
   void *behind;
   choice_t c;
   size_t k;
@@ -205,30 +208,36 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
       (sampler->temperature > 0 && sampler->temperature < 0.001f)) {
     return MEGCC_ERR_DATA;
   }
-  c.value = value;
   behind = value + count;
   c.order = (uint32_t *)behind;
   c.count = c.waiting = count;
-  for (i = 0; i < count; ++i) {
+  for (i = 0; punishes && i < count; ++i) {
     value[i] = logits[i];
     c.order[i] = 0;
-    if (!(value[i] <= 3.4028234e38f)) return MEGCC_ERR_DATA;
   }
   for (k = 0; k < history_count; ++k) {
     const uint32_t id = (uint32_t)history[k];
     if (history[k] < 0 || id >= count) return MEGCC_ERR_INDEX;
-    if (c.order[id]) continue;
+    if (!punishes || c.order[id]) continue;
     c.order[id] = 1;
-    if (penalty > 0) value[id] = value[id] > 0 ? value[id] / penalty : value[id] * penalty;
+    value[id] = value[id] > 0 ? value[id] / penalty : value[id] * penalty;
   }
+  c.value = punishes ? value : logits;
+  top = c.value[0];
   for (i = 0; i < count; ++i) {
-    c.order[i] = i;
-    if (value[i] > value[best]) best = i;
+    const float one = c.value[i];
+    is_number &= logits[i] <= 3.4028234e38f;
+    if (one > top) {
+      top = one;
+      best = i;
+    }
   }
-  c.largest = fixed(value[best]);
+  if (!is_number) return MEGCC_ERR_DATA;
+  c.largest = fixed(top);
   if (c.largest == MINUS_INFINITY) return MEGCC_ERR_DATA;
   if (sampler->temperature > 0) {
     const int64_t temperature = fixed(sampler->temperature);
+    for (i = 0; i < count; ++i) c.order[i] = i;
     c.farthest = 24 * temperature;
     c.inverse = ((uint64_t)1 << (POINT + INVERSE)) / (uint64_t)temperature;
     best = (uint32_t)draw(&c, sampler);
