@@ -97,7 +97,7 @@ PLACES = (
     Places("arena", clobber_inputs=True, threads=7),
     *(Places(serve=kind) for kind in KINDS[1:]),
     Places(stream=1),
-    Places("arena", threads=3, stream="auto"),
+    Places("arena", threads=3, stream=3),
 )
 
 

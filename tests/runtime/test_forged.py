@@ -369,7 +369,7 @@ def shape_cases(image: Image) -> Iterator[Case]:
     tensors = image.entries("tensors")
     if image.data < values:
         for side in ("inputs", "outputs"):
-            for k, (_, tensor) in enumerate(image.entries(side)):
+            for k, (_, tensor, _) in enumerate(image.entries(side)):
                 space, dim = tensors[tensor][0] >> 8 & 255, tensors[tensor][1]
                 if tensors[tensor][0] >> 16 and (side == "inputs" or space == 3):
                     late = {image.at("dims", dim): -1 - image.data}

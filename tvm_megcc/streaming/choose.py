@@ -11,12 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from math import inf
+from typing import cast
 
 from tvm_megcc.core.machine import ROWS
-from tvm_megcc.core.program import Call, Port, Program, Step, operands_of
+from tvm_megcc.core.program import Call, Port, Program, Step, live_steps, operands_of
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.streaming.band_costs import extra_cost, whole_cost
-from tvm_megcc.streaming.line_buffers import Fed, Group, group_of, looped, with_line_buffer
+from tvm_megcc.streaming.line_buffers import (
+    Fed,
+    Group,
+    group_of,
+    live_bytes,
+    looped,
+    with_line_buffer,
+)
 from tvm_megcc.streaming.row_rules import Rules
 
 #: ``auto``: the least arena; ``off``; a number: so many rows a band.
@@ -85,7 +93,7 @@ def streamed(
     if is_fed:
         searches = [_fed_search(program, bands, aim) for bands in ways]
     else:
-        runs = _Runs(program, pressure, ways[0][0])
+        runs = _Runs(program, ways[0][0])
         searches = [_Search(runs, bands, aim) for bands in ways]
     return min((search.run() for search in searches), key=aim.measure).program
 
@@ -153,12 +161,27 @@ class _Aim:
         return max(trial.peak, self.goal), trial.extra
 
 
+def _uses(program: Program) -> dict[int, tuple[int, int, int]]:
+    """First and last step, and bytes, of each storage that is no port's."""
+    ports = {program.tensors[p.tensor].location for p in (*program.inputs, *program.outputs)}
+    taken = {at.index for at in ports if at.space == "arena"}
+    sizes: dict[int, int] = {}
+    for tensor in program.tensors:
+        at = tensor.location
+        if at.space == "arena" and at.index not in taken:
+            end = cast(int, at.offset) + cast(int, tensor.nbytes)
+            sizes[at.index] = max(sizes.get(at.index, 0), end)
+    live = live_steps(program)
+    return {s: (*live[s], size) for s, size in sizes.items() if s in live}
+
+
 class _Runs:
     """Runs of a program's calls as groups, each tried once."""
 
-    def __init__(self, program: Program, pressure: Pressure, band: int) -> None:
-        self.program, self.pressure, self.band = program, pressure, band
+    def __init__(self, program: Program, band: int) -> None:
+        self.program, self.band = program, band
         self.rules = Rules()
+        self.uses = _uses(program)
         self._known: dict[tuple[int, int], tuple[int, Group] | None] = {}
 
     def group(self, first: int, last: int, fed: Fed | None = None) -> Group | None:
@@ -176,17 +199,12 @@ class _Runs:
         return [group for _, _, group in nsmallest(TRIALS, rated)]
 
     def _rated(self, first: int, last: int, fed: Fed | None) -> tuple[int, Group] | None:
-        """A group, and the most bytes that are live in its smallest bands and beside them."""
+        """A group, and the most bytes that are live in its smallest bands."""
         key = first, last
         if key not in self._known:
             group = self.group(first, last, fed)
-            trial = None if group is None else looped(group, self.band)
-            if group is None or trial is None:
-                self._known[key] = None
-            else:
-                added = len(trial.calls) - len(self.program.calls)
-                live = self.pressure(trial)[max(first - 1, 0) : last + added + 1]
-                self._known[key] = max(live), group
+            live = None if group is None else live_bytes(group, self.band, self.uses)
+            self._known[key] = None if group is None or live is None else (live, group)
         return self._known[key]
 
 
@@ -295,7 +313,7 @@ def _fed_at(program: Program, port: Port, bands: Sequence[int], aim: _Aim) -> _S
         fact = f"it is {tensor.shape[0]} images; compile for one (--input-shapes)"
         raise _refused(program, port, fact)
     split, fed = with_line_buffer(program, port)
-    search = _Search(_Runs(split, aim.pressure, bands[0]), bands, aim)
+    search = _Search(_Runs(split, bands[0]), bands, aim)
     readers = [
         number
         for number, step in enumerate(split.calls)

@@ -78,6 +78,7 @@ class Group:
     first: int
     last: int
     rules: tuple[RowRule, ...]
+    single: frozenset[int]  # storages whose tensors are all views of all of it
     fed: Fed | None = None
 
     def calls(self) -> list[tuple[Call, RowRule]]:
@@ -129,52 +130,20 @@ def group_of(
     heights: dict[int, int] = {}
     for call in calls:  # images whose rows an operator says itself
         rule = rules.of(program, call, None)
-        if rule is not None and not _agree(program, call, rule, heights):
+        if rule is not None and not _agree(rules.images(program, call, rule), heights):
             return None
     found: list[RowRule] = []
     for call in calls:
-        rule = rules.of(program, call, _rows_of(program, call, heights, rules))
-        if rule is None or not _agree(program, call, rule, heights):
+        rule = rules.of(program, call, rules.height(program, call, heights))
+        if rule is None or not _agree(rules.images(program, call, rule), heights):
             return None
         found.append(rule)
-    return Group(program, first, last, tuple(found), fed)
+    return Group(program, first, last, tuple(found), rules.single(program), fed)
 
 
-def _rows_of(program: Program, call: Call, heights: Mapping[int, int], rules: Rules) -> int | None:
-    """Rows of the call's result where they are those of an operand, or of a view of one."""
-    tensors = (*call.reads, call.operands[-1])
-    found = [_height(program, t, heights, by_dims) for by_dims in (False, True) for t in tensors]
-    places = [program.tensors[t].location for t in tensors]
-    found += [rules.height_of(program, at.index) for at in places if at.space == "arena"]
-    return next((height for height in found if height is not None), None)
-
-
-def _agree(program: Program, call: Call, rule: RowRule, heights: dict[int, int]) -> bool:
-    """Whether the rule's heights are those of the call's images; notes them."""
-    windowed = [(k, rule.window.height) for k in rule.windowed]
-    others = [(k, rule.height) for k in (*rule.alike, len(call.reads))]
-    return all(_agrees(program, call.operands[k], h, heights) for k, h in (*windowed, *others))
-
-
-def _height(program: Program, tensor: int, heights: Mapping[int, int], by_dims: bool) -> int | None:
-    """Rows of a tensor's image: as an operator says, else by its dims, if `by_dims`."""
-    found = program.tensors[tensor]
-    if found.location.space != "arena":
-        return None
-    known = heights.get(found.location.index)
-    if known is None and by_dims and len(found.shape) == 4 and found.shape[0] == 1:
-        known = cast(int, found.shape[1])
-    return known
-
-
-def _agrees(program: Program, tensor: int, height: int, heights: dict[int, int]) -> bool:
-    """Whether the tensor is all of its storage, with this number of rows; notes it."""
-    found = program.tensors[tensor]
-    if found.location.space != "arena" or found.location.offset != 0:
-        return False
-    if cast(int, found.nbytes) % height:
-        return False
-    return heights.setdefault(found.location.index, height) == height
+def _agree(images: tuple[tuple[int, int], ...] | None, heights: dict[int, int]) -> bool:
+    """Whether these heights are those that other calls said of the storages; notes them."""
+    return images is not None and all(heights.setdefault(s, h) == h for s, h in images)
 
 
 def looped(group: Group, band: int) -> Program | None:
@@ -183,26 +152,46 @@ def looped(group: Group, band: int) -> Program | None:
     A band is enlarged to a multiple of what tiles of kernels and factors of resizing ask for. None
     where the calls do not move on alike, or the loop would have one iteration.
     """
-    images = _images(group)
-    if images is None:
-        return None
-    pace = _pace(group, images)
-    if pace is None or not _is_simple(group.program, images):
-        return None
-    _set_paths(group, images, -(-band // pace) * pace)
-    count = _begun(group, images)
+    images, count = _by_bands(group, band)
     return None if count < 2 else _Writer(group, images, count).program()
 
 
-def _is_simple(program: Program, images: Mapping[int, _Image]) -> bool:
-    """Whether all tensors in a line buffer's storage are views of all of it."""
-    for tensor in program.tensors:
-        at = tensor.location
-        image = images.get(at.index) if at.space == "arena" else None
-        if image is not None and not image.is_whole:
-            if at.offset != 0 or tensor.nbytes != program.tensors[image.tensor].nbytes:
-                return False
-    return True
+def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]) -> int | None:
+    """Bytes that are live in the loop of `looped`, before any storages are shared.
+
+    `uses` are the first and last step, and the bytes, of each storage that counts. None where there
+    is no such loop.
+    """
+    images, count = _by_bands(group, band)
+    if count < 2:
+        return None
+    inner = {s: image for s, image in images.items() if not image.is_whole}
+    held = sum(
+        size
+        for storage, (first, last, size) in uses.items()
+        if storage not in inner and first < group.last and last >= group.first
+    )
+    held += sum(image.rows * image.row_bytes for image in inner.values() if image.stays)
+    most = 0
+    for call, _ in group.calls():
+        places = (group.program.tensors[t].location for t in call.operands)
+        storages = {at.index for at in places if at.space == "arena"} & inner.keys()
+        passing = (inner[s] for s in storages if not inner[s].stays)
+        most = max(most, sum(image.rows * image.row_bytes for image in passing))
+    return held + most
+
+
+def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], int]:
+    """The group's images with their paths, and the number of iterations; 0 where there is none."""
+    images = _images(group)
+    if images is None:
+        return {}, 0
+    pace = _pace(group, images)
+    inner = {s for s, image in images.items() if not image.is_whole}
+    if pace is None or not inner <= group.single:
+        return {}, 0
+    _set_paths(group, images, -(-band // pace) * pace)
+    return images, _begun(group, images)
 
 
 def _images(group: Group) -> dict[int, _Image] | None:

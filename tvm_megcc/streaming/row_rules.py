@@ -108,15 +108,62 @@ class Rules:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int | None], tuple[Call, RowRule | None]] = {}
-        self._heights: tuple[Sequence[Tensor], dict[int, int]] = ((), {})
+        self._images: dict[int, tuple[Call, tuple[int, ...], int | None]] = {}
+        self._agreed: dict[int, tuple[tuple[int, int], ...] | None] = {}
+        self._tensors: Sequence[Tensor] = ()
+        self._heights: dict[int, int] = {}
+        self._single: frozenset[int] = frozenset()
 
-    def height_of(self, program: Program, storage: int) -> int | None:
-        """Rows of the image in a storage, where one of the tensors that are all of it has four
-        dims.
+    def _read(self, program: Program) -> None:
+        """Find what storages are, once for tensors."""
+        if self._tensors is not program.tensors:
+            self._tensors = program.tensors
+            self._heights = _image_heights(program.tensors)
+            self._single = _single_storages(program.tensors)
+
+    def single(self, program: Program) -> frozenset[int]:
+        """Storages whose tensors are all views of all of it."""
+        self._read(program)
+        return self._single
+
+    def height(self, program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
+        """Rows of a call's result where they are those of an operand, or of a view of one.
+
+        `heights` are those of storages that operators say themselves.
         """
-        if self._heights[0] is not program.tensors:
-            self._heights = program.tensors, _image_heights(program.tensors)
-        return self._heights[1].get(storage)
+        if id(call) not in self._images:
+            self._images[id(call)] = call, *self._image(program, call)
+        _, storages, height = self._images[id(call)]
+        return next((heights[s] for s in storages if s in heights), height)
+
+    def _image(self, program: Program, call: Call) -> tuple[tuple[int, ...], int | None]:
+        """The storages of a call's inputs and result, and the height that dims say."""
+        tensors = [program.tensors[t] for t in (*call.reads, call.operands[-1])]
+        held = [tensor for tensor in tensors if tensor.location.space == "arena"]
+        storages = tuple(tensor.location.index for tensor in held)
+        own = (t.shape[1] for t in held if len(t.shape) == 4 and t.shape[0] == 1)
+        self._read(program)
+        others = (self._heights[s] for s in storages if s in self._heights)
+        return storages, cast("int | None", next(own, next(others, None)))
+
+    def images(
+        self, program: Program, call: Call, rule: RowRule
+    ) -> tuple[tuple[int, int], ...] | None:
+        """Storages of the images that a call reads and writes by rows, with their heights.
+
+        None where a tensor is not all of its storage, or its bytes are no whole rows.
+        """
+        if id(rule) not in self._agreed:
+            windowed = [(k, rule.window.height) for k in rule.windowed]
+            places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
+            rows = [(program.tensors[call.operands[k]], height) for k, height in places]
+            whole = all(
+                t.location.space == "arena" and t.location.offset == 0 and t.nbytes % height == 0
+                for t, height in rows
+            )
+            found = tuple((t.location.index, height) for t, height in rows)
+            self._agreed[id(rule)] = found if whole else None
+        return self._agreed[id(rule)]
 
     def of(self, program: Program, call: Call, height: int | None) -> RowRule | None:
         """As `rule_of`; `program` may have other steps than when the call was seen first."""
@@ -135,6 +182,15 @@ def _image_heights(tensors: Sequence[Tensor]) -> dict[int, int]:
             if tensor.shape[0] == 1:
                 found.setdefault(at.index, cast(int, tensor.shape[1]))
     return found
+
+
+def _single_storages(tensors: Sequence[Tensor]) -> frozenset[int]:
+    sizes: dict[int, set[tuple[object, object]]] = {}
+    for tensor in tensors:
+        at = tensor.location
+        if at.space == "arena":
+            sizes.setdefault(at.index, set()).add((at.offset, tensor.nbytes))
+    return frozenset(s for s, found in sizes.items() if len(found) == 1 and (0,) == min(found)[:1])
 
 
 def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:

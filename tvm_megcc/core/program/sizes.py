@@ -25,6 +25,8 @@ def waits_for_data(program: Program, tensor: Tensor) -> bool:
 
 def sized(program: Program, values: Mapping[str, int]) -> Program:
     """`program` for given values of its symbols: every size a number, no symbol left."""
+    if not program.symbols:
+        return replace(program, requirements=())
     number = numbers(values)
 
     def call(step: Step) -> Step:
