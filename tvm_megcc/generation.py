@@ -116,7 +116,15 @@ def _rate(count: int, seconds: float) -> float:
 
 
 class Generator:
-    """A package's program, waiting for prompts. What two of them have in common is kept."""
+    """A package's program, waiting for prompts. What two of them have in common is kept.
+
+    Attributes
+    ----------
+    capacity : int
+        Most tokens of a prompt and its answer together.
+    memory_bytes : int
+        Of caches, arena and logits; the weights are apart.
+    """
 
     def __init__(
         self, package: Package, process: subprocess.Popen[bytes], prefix: Path | None = None
@@ -128,7 +136,7 @@ class Generator:
         assert process.stdin is not None and process.stdout is not None
         self._to: IO[bytes] = process.stdin
         self._from: IO[bytes] = process.stdout
-        self.capacity = int(self._line()[0])
+        self.capacity, self.memory_bytes = map(int, self._line()[:2])
         if prefix is not None and prefix.exists():
             self.load(prefix)
             self._prefix = None

@@ -1,43 +1,7 @@
 // The functions of megcc_generate.h, with input that is none: statuses, and nothing changes.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "decoder.h"
-#include "megcc_generate.h"
+#include "expecting.h"
 
 enum { CAPACITY = 12, CHUNK = 4, GUARD = 64 };
-
-#define EXPECT(what) expect((what) != 0, #what, __LINE__)
-
-static void expect(int is_so, const char *what, int line) {
-  if (is_so) return;
-  fprintf(stderr, "line %d: %s\n", line, what);
-  exit(1);
-}
-
-static void *aligned(size_t bytes) {
-  char *const raw = malloc(bytes + MEGCC_ALIGNMENT);
-  return raw + (MEGCC_ALIGNMENT - (uintptr_t)raw % MEGCC_ALIGNMENT);
-}
-
-// Logits behind the latest token.
-static void copy_logits(megcc_generator_t *g, float *to) {
-  const float *logits;
-  uint32_t count;
-  EXPECT(megcc_generator_logits(g, &logits, &count) == MEGCC_OK && count == 272);
-  memcpy(to, logits, count * sizeof *to);
-}
-
-static double distance(const float *a, const float *b) {
-  double most = 0;
-  int i;
-  for (i = 0; i < 272; ++i) {
-    const double d = a[i] > b[i] ? (double)a[i] - b[i] : (double)b[i] - a[i];
-    if (d > most) most = d;
-  }
-  return most;
-}
 
 static int stops_at_once(void *user, int32_t token, const char *text, size_t bytes) {
   (void)token, (void)text, (void)bytes;
@@ -48,7 +12,7 @@ static int stops_at_once(void *user, int32_t token, const char *text, size_t byt
 int main(void) {
   static const int32_t kTokens[] = {5, 100, 7, 200, 31, 64, 9, 80, 3, 2, 1, 250, 6};
   static const int32_t kWrong[] = {5, 272}, kPadding[] = {270}, kNegative[] = {-1};
-  static float whole[272], again[272];
+  static float whole[LOGITS], again[LOGITS];
   megcc_model_t *model;
   megcc_context_t *context;
   megcc_tokenizer_t tokenizer;
@@ -64,10 +28,8 @@ int main(void) {
   uint8_t *mem;
   void *image;
 
-  EXPECT(megcc_model_open(&decoder_image, &decoder_kernels, aligned(MEGCC_MODEL_BYTES),
-                          MEGCC_MODEL_BYTES, &model) == MEGCC_OK);
-  EXPECT(megcc_context_bytes(model, &bytes) == MEGCC_OK);
-  EXPECT(megcc_context_create(model, aligned(bytes), bytes, &context) == MEGCC_OK);
+  model = open_decoder();
+  context = new_context(model);
   EXPECT(megcc_tokenizer_open(decoder_tokenizer.data, decoder_tokenizer.bytes, &tokenizer) ==
          MEGCC_OK);
 

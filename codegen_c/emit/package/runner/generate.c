@@ -42,6 +42,7 @@ struct session {
 
   megcc_tokenizer_t tokenizer;
   megcc_generator_t *generator;
+  size_t bytes;  // of its memory
   int32_t *tokens;
   void *work;  // of megcc_encode
   size_t work_bytes;
@@ -147,6 +148,7 @@ static void open_model(struct session *s, const char *argv0) {
   if (status == MEGCC_ERR_SIZE) fail("must be at least 1", "--capacity and --chunk");
   if (status == MEGCC_ERR_DATA) fail("is that of another model", "tokenizer");
   check(status, "the model's ports, or --capacity");
+  s->bytes = bytes;
   mem = allocate(bytes);
   check(megcc_generator_create(model, context, &s->tokenizer, capacity, chunk, mem, bytes,
                                &s->generator),
@@ -438,7 +440,7 @@ static int serve_prefix(struct session *s, const char *line) {
 static void serve(struct session *s) {
   static const char *const kEnds[] = {"most", "stop", "capacity", "caller"};
   char line[512];
-  printf("ready %lu\n", s->capacity);
+  printf("ready %lu %lu\n", s->capacity, (unsigned long)s->bytes);
   fflush(stdout);
   while (fgets(line, sizeof line, stdin) != NULL) {
     megcc_sampler_t *const p = &s->sampler;
