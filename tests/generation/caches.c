@@ -103,31 +103,33 @@ static void own_run(const megcc_model_t *model, megcc_cache_t *cache, const int3
   static int64_t ids[CAPACITY], mask[CAPACITY], places[CAPACITY];
   int32_t dims[2] = {1, (int32_t)count};
   megcc_tensor_info_t info;
-  uint32_t port, i;
+  uint32_t port[3], i;
   size_t arena;
   uint8_t *logits;
+  int has_places;
   for (i = 0; i < count; ++i) ids[i] = tokens[i], places[i] = total - count + i;
   for (i = 0; i < total; ++i) mask[i] = 1;
-  EXPECT(megcc_input_index(model, "input_ids", &port) == MEGCC_OK);
-  EXPECT(megcc_set_input_shape(context, port, 2, dims) == MEGCC_OK);
-  EXPECT(megcc_bind_input(context, port, ids, 8 * (size_t)count) == MEGCC_OK);
-  if (megcc_input_index(model, "position_ids", &port) == MEGCC_OK) {
-    EXPECT(megcc_set_input_shape(context, port, 2, dims) == MEGCC_OK);
-    EXPECT(megcc_bind_input(context, port, places, 8 * (size_t)count) == MEGCC_OK);
-  }
+  EXPECT(megcc_input_index(model, "input_ids", &port[0]) == MEGCC_OK);
+  EXPECT(megcc_input_index(model, "attention_mask", &port[1]) == MEGCC_OK);
+  has_places = megcc_input_index(model, "position_ids", &port[2]) == MEGCC_OK;
+  EXPECT(megcc_set_input_shape(context, port[0], 2, dims) == MEGCC_OK);
+  if (has_places) EXPECT(megcc_set_input_shape(context, port[2], 2, dims) == MEGCC_OK);
   dims[1] = (int32_t)total;
-  EXPECT(megcc_input_index(model, "attention_mask", &port) == MEGCC_OK);
-  EXPECT(megcc_set_input_shape(context, port, 2, dims) == MEGCC_OK);
-  EXPECT(megcc_bind_input(context, port, mask, 8 * (size_t)total) == MEGCC_OK);
+  EXPECT(megcc_set_input_shape(context, port[1], 2, dims) == MEGCC_OK);
   EXPECT(megcc_cache_bind(cache, context, CAPACITY + 1) == MEGCC_ERR_SIZE);
   EXPECT(megcc_cache_bind(cache, context, count) == MEGCC_OK);
+  EXPECT(megcc_bind_input(context, port[0], ids, 8 * (size_t)count) == MEGCC_OK);
+  EXPECT(megcc_bind_input(context, port[1], mask, 8 * (size_t)total) == MEGCC_OK);
+  if (has_places) {
+    EXPECT(megcc_bind_input(context, port[2], places, 8 * (size_t)count) == MEGCC_OK);
+  }
   EXPECT(megcc_arena_bytes(context, &arena) == MEGCC_OK);
   EXPECT(megcc_set_arena(context, aligned(arena), arena) == MEGCC_OK);
-  EXPECT(megcc_output_index(model, "logits", &port) == MEGCC_OK);
-  EXPECT(megcc_output_info(context, port, &info) == MEGCC_OK);
+  EXPECT(megcc_output_index(model, "logits", &port[0]) == MEGCC_OK);
+  EXPECT(megcc_output_info(context, port[0], &info) == MEGCC_OK);
   EXPECT(info.bytes == 4 * LOGITS);  // of the last token alone
   logits = (uint8_t *)aligned(info.bytes);
-  EXPECT(megcc_bind_output(context, port, logits, info.bytes) == MEGCC_OK);
+  EXPECT(megcc_bind_output(context, port[0], logits, info.bytes) == MEGCC_OK);
   EXPECT(megcc_run(context) == MEGCC_OK);
   EXPECT(megcc_cache_append(cache, tokens, count) == MEGCC_OK);
   memcpy(to, logits, info.bytes);
