@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.advice import advice
-from tvm_megcc.core import board_table
+from tvm_megcc.core import board_table, model_file
 from tvm_megcc.core.contents import to_bytes
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import Bundle, Program
@@ -103,6 +103,7 @@ def compile_model(
     extern_sources.sources(options.externs)
     if options.generate is not None:
         read_tokenizer(Path(options.generate))
+        options = replace(options, states=_states(options, model))
     dump = None if options.dump_ir is None else IrDump(options.dump_ir)
     with records.applied_from(options.tuning_records, advise):
         programs = compile_programs(
@@ -111,6 +112,15 @@ def compile_model(
     manifest = write_output(programs, out, options, progress, advise)
     summarise(summary(out, manifest, time.monotonic() - begin, options.board))
     return programs
+
+
+def _states(options: CompileOptions, model: AnyPath | onnx.ModelProto) -> Sequence[str]:
+    """States of a model that generates: those of the options, else its caches that can be some."""
+    if options.states or model_file.kind(model) in model_file.NAMES:
+        return options.states
+    from tvm_megcc.frontend.cache_states import cache_states
+
+    return cache_states(model)
 
 
 def check_writing(out: Path, options: CompileOptions) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from tvm_megcc.errors import InputError, ToolError
-from tvm_megcc.host import build_cache, decoder, toolchain
+from tvm_megcc.host import build_cache, decoder, files, toolchain
 from tvm_megcc.host.package import Package
 from tvm_megcc.host.package import opened as opened_package
 from tvm_megcc.tokenizer.chat_templates import rendered
@@ -116,15 +116,30 @@ def _rate(count: int, seconds: float) -> float:
 
 
 class Generator:
-    """A package's program, waiting for prompts. What two of them have in common is kept."""
+    """A package's program, waiting for prompts. What two of them have in common is kept.
 
-    def __init__(self, package: Package, process: subprocess.Popen[bytes]) -> None:
+    Attributes
+    ----------
+    capacity : int
+        Most tokens of a prompt and its answer together.
+    memory_bytes : int
+        Of caches, arena and logits; the weights are apart.
+    """
+
+    def __init__(
+        self, package: Package, process: subprocess.Popen[bytes], prefix: Path | None = None
+    ) -> None:
         self.package = package
+        self._prompt_tokens = 0  # of the latest prompt
+        self._prefix = prefix  # where the first prompt will be saved
         self._process = process
         assert process.stdin is not None and process.stdout is not None
         self._to: IO[bytes] = process.stdin
         self._from: IO[bytes] = process.stdout
-        self.capacity = int(self._line()[0])
+        self.capacity, self.memory_bytes = map(int, self._line()[:2])
+        if prefix is not None and prefix.exists():
+            self.load(prefix)
+            self._prefix = None
 
     def generate(
         self,
@@ -167,12 +182,50 @@ class Generator:
             max_tokens, how.temperature, how.top_k, how.top_p, how.min_p, how.repetition_penalty,
             how.seed, _AROUND if special else 0, len(data),
         ]  # fmt: skip
+        self._send(" ".join(map(str, numbers)).encode() + b"\n" + data)
+        found = self._answer(take)
+        self._prompt_tokens = found.prompt_tokens
+        if self._prefix is not None:
+            self.save(self._prefix)
+            self._prefix = None
+        return found
+
+    def save(self, path: str | Path) -> int:
+        """Write what the model remembers of the latest prompt to a file; return its tokens.
+
+        Raises InputError if there was no prompt, or the file cannot be written.
+        """
+        if self._prompt_tokens == 0:
+            raise InputError("there is no prompt to save yet; generate something first")
+        self._send(f"save {self._prompt_tokens}\n".encode())
+        data = self._from.read(int(self._line()[0]))
+        with files.replacing(Path(path)) as fresh:
+            fresh.write_bytes(data)
+        return self._prompt_tokens
+
+    def load(self, path: str | Path) -> int:
+        """Replace the sequence by a saved prompt; return its tokens. Prompts that begin so go on.
+
+        Raises InputError if the file cannot be read, was saved by another package or machine, is
+        damaged, or has more tokens than the capacity. The sequence is then as it was before.
+        """
         try:
-            self._to.write(" ".join(map(str, numbers)).encode() + b"\n" + data)
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"'{path}' cannot be read ({error.strerror})") from error
+        self._send(f"load {len(data)}\n".encode() + data)
+        try:
+            self._prompt_tokens = int(self._line()[0])
+        except InputError as error:
+            raise InputError(f"'{path}': {error}") from None
+        return self._prompt_tokens
+
+    def _send(self, request: bytes) -> None:
+        try:
+            self._to.write(request)
             self._to.flush()
         except BrokenPipeError:
             raise self._failure() from None
-        return self._answer(take)
 
     def chat(
         self,
@@ -233,6 +286,7 @@ def opened(
     chunk: int = 64,
     threads: int = 1,
     stop: Sequence[str] = (),
+    prefix_cache: str | Path | None = None,
     cc: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Iterator[Generator]:
@@ -252,6 +306,9 @@ def opened(
         How many threads compute.
     stop : sequence of str
         Tokens that end a text, beside those of the model.
+    prefix_cache : path, optional
+        A file to begin with, see `Generator.load`; where there is none, the first prompt is saved
+        there.
     cc : str, optional
         The C compiler.
     progress : callable, optional
@@ -288,7 +345,8 @@ def opened(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             ) as process:
                 try:
-                    yield Generator(package, process)
+                    prefix = None if prefix_cache is None else Path(prefix_cache)
+                    yield Generator(package, process, prefix)
                 finally:
                     process.kill()
 
@@ -307,6 +365,7 @@ def generate(
     stop: Sequence[str] = (),
     capacity: int = 1024,
     threads: int = 1,
+    prefix_cache: str | Path | None = None,
     arch: str | None = None,
     take: Take | None = None,
 ) -> Generated:
@@ -317,5 +376,12 @@ def generate(
     """
     sampling = Sampling(temperature, top_k, top_p, min_p, repetition_penalty, seed)
     sampling.check()
-    with opened(package, arch=arch, capacity=capacity, threads=threads, stop=stop) as generator:
+    with opened(
+        package,
+        arch=arch,
+        capacity=capacity,
+        threads=threads,
+        stop=stop,
+        prefix_cache=prefix_cache,
+    ) as generator:
         return generator.generate(prompt, max_tokens=max_tokens, sampling=sampling, take=take)

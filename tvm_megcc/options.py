@@ -57,9 +57,10 @@ class CompileOptions:
     io_dtype : {"int8", "uint8"}, optional
         Inputs that the model quantises first and outputs that it dequantises last become these
         integers; by default they are of the model's types.
-    logits : {"all", "last"}
+    logits : {"all", "last"}, optional
         With ``last``, a language model's output ``logits`` has the last position of the input only,
-        and what leads to it is computed for that alone.
+        and what leads to it is computed for that alone. By default ``last`` with `generate`, else
+        ``all``.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
     preference : Preference
@@ -79,7 +80,8 @@ class CompileOptions:
         Whether the package can do a run in pieces (``megcc_step.h``).
     generate : path, optional
         The folder of a language model's checkpoint, with ``tokenizer.json``: the package then has
-        the functions of ``megcc_generate.h``, from text to text.
+        the functions of ``megcc_generate.h``, from text to text. Caches that GroupQueryAttention
+        appends to are states, unless `states` says others.
     compiler : str, optional
         The C compiler of a library, instead of `tvm_megcc.host.toolchain.find_compiler`'s.
     dump_ir : path, optional
@@ -95,7 +97,7 @@ class CompileOptions:
     name: str | None = None
     io: str = "caller"
     io_dtype: str | None = None
-    logits: str = "all"
+    logits: str | None = None
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     preference: Preference = field(default_factory=Preference)
     dynamic: DynamicOptions = field(default_factory=DynamicOptions)
@@ -125,7 +127,7 @@ class CompileOptions:
         if self.io_dtype not in (None, *IO_DTYPES):
             known = ", ".join(IO_DTYPES)
             raise InputError(f"io_dtype {self.io_dtype!r} is not known; choose from {known}")
-        if self.logits not in LOGITS:
+        if self.logits not in (None, *LOGITS):
             raise InputError(
                 f"logits {self.logits!r} is not known; choose from {', '.join(LOGITS)}"
             )

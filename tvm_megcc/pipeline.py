@@ -162,7 +162,10 @@ def _with_ports(
 ) -> tuple[tvm.IRModule, Entry]:
     """The module with the ports that the options ask for, and the entry with their steps."""
     dtype = None if options.io_dtype is None else IO_DTYPES[options.io_dtype]
-    if options.logits == "last":
+    wanted = options.logits
+    if wanted is None and options.generate is not None and "logits" in entry.output_names:
+        wanted = "last"  # the loop reads no others
+    if wanted == "last":
         mod = passes.LastPosition(functions, entry.output_names, "logits")(mod)
     # Of a dispatched function nothing but its parameters' dims is read from here on.
     ports = passes.IntegerPorts(dtype, functions, entry.input_names, entry.output_names)

@@ -69,10 +69,11 @@ RUNNER = (
 
 #: What a package of a language model has for its text, by the place in it.
 GENERATE = {
-    "include": ("megcc_generate.h", "megcc_sampler.h", "megcc_tokenizer.h"),
+    "include": ("megcc_cache.h", "megcc_generate.h", "megcc_sampler.h", "megcc_tokenizer.h"),
     "src": (
-        "megcc_decode.c", "megcc_encode.c", "megcc_generate.c", "megcc_sampler.c",
-        "megcc_tokenizer.c", "megcc_tokenizer_image.h", "megcc_unicode.c",
+        "megcc_cache.c", "megcc_cache_parts.h", "megcc_decode.c", "megcc_encode.c",
+        "megcc_generate.c", "megcc_sampler.c", "megcc_tokenizer.c", "megcc_tokenizer_image.h",
+        "megcc_unicode.c",
     ),
 }  # fmt: skip
 

@@ -7,11 +7,14 @@
 ///
 ///     megcc_model_open, megcc_context_create    as for any model
 ///     megcc_tokenizer_open                      for text; may be left out
-///     megcc_generator_bytes, _create            the caches; the context is the generator's then
+///     megcc_generator_bytes, _create            with a cache; the context is the generator's then
 ///     megcc_generate                            any number of times
+///
+/// `megcc_cache.h` has what can be done with the sequence: rewind, copy, save, load.
 #ifndef MEGCC_GENERATE_H
 #define MEGCC_GENERATE_H
 
+#include "megcc_cache.h"
 #include "megcc_sampler.h"
 #include "megcc_tokenizer.h"
 
@@ -19,7 +22,7 @@
 extern "C" {
 #endif
 
-/// A sequence of tokens, with what the model remembers of it.
+/// A model that appends to a sequence of tokens.
 typedef struct megcc_generator megcc_generator_t;
 
 /// Bytes of the memory that `megcc_generator_create` needs, for sequences of at most `capacity`
@@ -41,13 +44,13 @@ MEGCC_API megcc_status_t megcc_generator_create(const megcc_model_t *model,
                                                 uint32_t capacity, uint32_t chunk, void *mem,
                                                 size_t bytes, megcc_generator_t **generator);
 
-/// Most tokens of the sequence, how many there are, and which.
-MEGCC_API uint32_t megcc_generator_capacity(const megcc_generator_t *generator);
-MEGCC_API uint32_t megcc_generator_length(const megcc_generator_t *generator);
-MEGCC_API const int32_t *megcc_generator_tokens(const megcc_generator_t *generator);
+/// The sequence: that of the generator itself, until another one is used.
+MEGCC_API megcc_cache_t *megcc_generator_cache(megcc_generator_t *generator);
 
-/// Forgets all tokens but the first `length`. MEGCC_ERR_SIZE: there are not as many.
-MEGCC_API megcc_status_t megcc_generator_rewind(megcc_generator_t *generator, uint32_t length);
+/// Goes on with another sequence from now on; the generator's own one stays as it is. The caches of
+/// many sequences thus share a context and an arena. MEGCC_ERR_DATA: it is of another package.
+/// MEGCC_ERR_SIZE: its capacity is another one.
+MEGCC_API megcc_status_t megcc_generator_use(megcc_generator_t *generator, megcc_cache_t *cache);
 
 /// Appends tokens to the sequence. MEGCC_ERR_SIZE: there is no room for them. MEGCC_ERR_INDEX: one
 /// is outside of the vocabulary. After an error the sequence is as it was before.
@@ -55,7 +58,7 @@ MEGCC_API megcc_status_t megcc_generator_append(megcc_generator_t *generator, co
                                                 size_t count);
 
 /// The logits behind the latest token, until the next call. MEGCC_ERR_NOT_RUN: nothing was appended
-/// since the sequence was empty or rewound.
+/// since the sequence was empty, rewound, replaced or exchanged.
 MEGCC_API megcc_status_t megcc_generator_logits(megcc_generator_t *generator, const float **logits,
                                                 uint32_t *count);
 

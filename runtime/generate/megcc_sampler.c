@@ -80,6 +80,8 @@ static uint64_t scaled(uint64_t random, uint64_t below) {
 
 // ---- tokens by their logits ------------------------------------------------------------------
 
+#define LARGEST 3.4028234e38f
+
 typedef struct choice {
   const float *value;  // logits after the penalty
   uint32_t *order;     // tokens: a heap of the first `waiting`, then those taken out, latest first
@@ -180,6 +182,29 @@ size_t megcc_sample_bytes(uint32_t count) {
   return (size_t)count * (sizeof(float) + sizeof(uint32_t));
 }
 
+// The first of the largest values: 0 where one is no number, or not a finite one above 0.
+static int find_largest(const float *value, uint32_t count, uint32_t *best) {
+  enum { AT_ONCE = 16 };
+  float top = value[0];
+  uint32_t i = 0, k, end;
+  int is_number = top <= LARGEST;
+  *best = 0;
+  while (i < count) {
+    int more = 0;  // whether one of the next is larger, or no number
+    end = count - i < AT_ONCE ? count : i + AT_ONCE;
+    for (k = i; k < end; ++k) more |= !(value[k] <= top);
+    for (k = i; more && k < end; ++k) {
+      is_number &= value[k] <= LARGEST;
+      if (value[k] > top) {
+        top = value[k];
+        *best = k;
+      }
+    }
+    i = end;
+  }
+  return is_number;
+}
+
 static int is_within(float value, float least, float most) {
   return value >= least && value <= most;
 }
@@ -188,6 +213,7 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
                             const int32_t *history, size_t history_count, void *work,
                             size_t work_bytes, int32_t *token) {
   const float penalty = sampler == NULL ? 0 : sampler->repetition_penalty;
+  const int punishes = penalty > 0 && (penalty < 1 || penalty > 1);
   float *value = (float *)work;
   uint32_t i, best = 0;
   void *behind;
@@ -205,30 +231,28 @@ megcc_status_t megcc_sample(megcc_sampler_t *sampler, const float *logits, uint3
       (sampler->temperature > 0 && sampler->temperature < 0.001f)) {
     return MEGCC_ERR_DATA;
   }
-  c.value = value;
   behind = value + count;
   c.order = (uint32_t *)behind;
   c.count = c.waiting = count;
-  for (i = 0; i < count; ++i) {
+  if (!find_largest(logits, count, &best)) return MEGCC_ERR_DATA;
+  for (i = 0; punishes && i < count; ++i) {
     value[i] = logits[i];
     c.order[i] = 0;
-    if (!(value[i] <= 3.4028234e38f)) return MEGCC_ERR_DATA;
   }
   for (k = 0; k < history_count; ++k) {
     const uint32_t id = (uint32_t)history[k];
     if (history[k] < 0 || id >= count) return MEGCC_ERR_INDEX;
-    if (c.order[id]) continue;
+    if (!punishes || c.order[id]) continue;
     c.order[id] = 1;
-    if (penalty > 0) value[id] = value[id] > 0 ? value[id] / penalty : value[id] * penalty;
+    value[id] = value[id] > 0 ? value[id] / penalty : value[id] * penalty;
   }
-  for (i = 0; i < count; ++i) {
-    c.order[i] = i;
-    if (value[i] > value[best]) best = i;
-  }
-  c.largest = fixed(value[best]);
+  c.value = punishes ? value : logits;
+  if (punishes) (void)find_largest(value, count, &best);
+  c.largest = fixed(c.value[best]);
   if (c.largest == MINUS_INFINITY) return MEGCC_ERR_DATA;
   if (sampler->temperature > 0) {
     const int64_t temperature = fixed(sampler->temperature);
+    for (i = 0; i < count; ++i) c.order[i] = i;
     c.farthest = 24 * temperature;
     c.inverse = ((uint64_t)1 << (POINT + INVERSE)) / (uint64_t)temperature;
     best = (uint32_t)draw(&c, sampler);

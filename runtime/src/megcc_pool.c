@@ -19,10 +19,14 @@
 // Nanoseconds for which a waiting thread keeps its core, offers it to others, then sleeps.
 enum { KEEP = 20000, OFFER = 200000 };
 
+// Units of work that are few, whatever a unit is.
+enum { FEW = 32 };
+
 struct job {
   megcc_range_fn range;
   const void *task;
   int32_t work, grain;
+  int32_t least;    // of a piece
   int32_t next;     // first piece that nobody has taken
   uint32_t limit;   // most workers
   uint32_t joined;  // workers so far
@@ -49,44 +53,43 @@ static int64_t now(void) {
 }
 
 static void pause_a_moment(void) {
-  int i;
-  for (i = 0; i < 16; ++i) {
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
+  __builtin_ia32_pause();
 #elif defined(__aarch64__) || defined(__arm__)
-    __asm__ volatile("yield" ::: "memory");
+  __asm__ volatile("yield" ::: "memory");
 #else
-    __asm__ volatile("" ::: "memory");
+  __asm__ volatile("" ::: "memory");
 #endif
-  }
 }
 
-// Waits until `*value` is no longer `old`: 1, or 0 after a while.
+// Waits until `*value` is no longer `old`: 1, or 0 after a while. The clock is read seldom: a pause
+// takes 5 to 50 nanoseconds, and each counts for the call that waits to be split.
 static int changes(const uint32_t *value, uint32_t old) {
   const int64_t start = now();
-  while (__atomic_load_n(value, __ATOMIC_ACQUIRE) == old) {
-    const int64_t passed = now() - start;
-    if (passed > OFFER) return 0;
-    if (passed > KEEP) {
-      sched_yield();
-    } else {
+  for (;;) {
+    int64_t passed;
+    int i;
+    for (i = 0; i < 16; ++i) {
+      if (__atomic_load_n(value, __ATOMIC_ACQUIRE) != old) return 1;
       pause_a_moment();
     }
+    passed = now() - start;
+    if (passed > OFFER) return 0;
+    if (passed > KEEP) sched_yield();
   }
-  return 1;
 }
 
 // ---- pieces --------------------------------------------------------------------------------
 
 // Takes the next piece of a job: half of an equal share of what is left, so that the last pieces
-// are small, but no less than the grain.
+// are small, but no less than `least`, as a kernel prepares its rows again for each piece.
 static int take(struct job *job, int32_t *begin, int32_t *end) {
   int32_t at = __atomic_load_n(&job->next, __ATOMIC_RELAXED);
   for (;;) {
     const int32_t left = job->work - at;
     int32_t n = left / (int32_t)(2 * job->limit);
     if (left <= 0) return 0;
-    if (n < job->grain) n = job->grain;
+    if (n < job->least) n = job->least;
     if (left - n < job->grain) n = left;
     if (__atomic_compare_exchange_n(&job->next, &at, at + n, 0, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED)) {
@@ -95,6 +98,13 @@ static int take(struct job *job, int32_t *begin, int32_t *end) {
       return 1;
     }
   }
+}
+
+// Units of work of the smallest piece: a job of few units has two pieces for each worker.
+static int32_t least_of(const struct job *job) {
+  const int32_t half = job->work / (int32_t)(2 * job->limit);
+  const int32_t least = half < FEW ? half : FEW;
+  return least < job->grain ? job->grain : least;
 }
 
 static void work_on(struct job *job, uint32_t worker) {
@@ -174,6 +184,7 @@ void megcc_pool_run(void *user, megcc_range_fn range, const void *task, int32_t 
     range(task, 0, 0, work);
     return;
   }
+  job.least = least_of(&job);
 
   pthread_mutex_lock(&pool->lock);
   job.following = pool->jobs;

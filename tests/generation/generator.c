@@ -1,43 +1,7 @@
 // The functions of megcc_generate.h, with input that is none: statuses, and nothing changes.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "decoder.h"
-#include "megcc_generate.h"
+#include "expecting.h"
 
 enum { CAPACITY = 12, CHUNK = 4, GUARD = 64 };
-
-#define EXPECT(what) expect((what) != 0, #what, __LINE__)
-
-static void expect(int is_so, const char *what, int line) {
-  if (is_so) return;
-  fprintf(stderr, "line %d: %s\n", line, what);
-  exit(1);
-}
-
-static void *aligned(size_t bytes) {
-  char *const raw = malloc(bytes + MEGCC_ALIGNMENT);
-  return raw + (MEGCC_ALIGNMENT - (uintptr_t)raw % MEGCC_ALIGNMENT);
-}
-
-// Logits behind the latest token.
-static void copy_logits(megcc_generator_t *g, float *to) {
-  const float *logits;
-  uint32_t count;
-  EXPECT(megcc_generator_logits(g, &logits, &count) == MEGCC_OK && count == 272);
-  memcpy(to, logits, count * sizeof *to);
-}
-
-static double distance(const float *a, const float *b) {
-  double most = 0;
-  int i;
-  for (i = 0; i < 272; ++i) {
-    const double d = a[i] > b[i] ? (double)a[i] - b[i] : (double)b[i] - a[i];
-    if (d > most) most = d;
-  }
-  return most;
-}
 
 static int stops_at_once(void *user, int32_t token, const char *text, size_t bytes) {
   (void)token, (void)text, (void)bytes;
@@ -48,11 +12,12 @@ static int stops_at_once(void *user, int32_t token, const char *text, size_t byt
 int main(void) {
   static const int32_t kTokens[] = {5, 100, 7, 200, 31, 64, 9, 80, 3, 2, 1, 250, 6};
   static const int32_t kWrong[] = {5, 272}, kPadding[] = {270}, kNegative[] = {-1};
-  static float whole[272], again[272];
+  static float whole[LOGITS], again[LOGITS];
   megcc_model_t *model;
   megcc_context_t *context;
   megcc_tokenizer_t tokenizer;
   megcc_generator_t *g = NULL;
+  megcc_cache_t *cache;
   megcc_sampler_t sampler;
   megcc_generation_t what;
   const float *logits;
@@ -63,10 +28,8 @@ int main(void) {
   uint8_t *mem;
   void *image;
 
-  EXPECT(megcc_model_open(&decoder_image, &decoder_kernels, aligned(MEGCC_MODEL_BYTES),
-                          MEGCC_MODEL_BYTES, &model) == MEGCC_OK);
-  EXPECT(megcc_context_bytes(model, &bytes) == MEGCC_OK);
-  EXPECT(megcc_context_create(model, aligned(bytes), bytes, &context) == MEGCC_OK);
+  model = open_decoder();
+  context = new_context(model);
   EXPECT(megcc_tokenizer_open(decoder_tokenizer.data, decoder_tokenizer.bytes, &tokenizer) ==
          MEGCC_OK);
 
@@ -92,7 +55,8 @@ int main(void) {
          MEGCC_ERR_ALIGNMENT);
   EXPECT(megcc_generator_create(model, context, &tokenizer, CAPACITY, CHUNK, mem, bytes, &g) ==
          MEGCC_OK);
-  EXPECT(megcc_generator_capacity(g) == CAPACITY && megcc_generator_length(g) == 0);
+  cache = megcc_generator_cache(g);
+  EXPECT(megcc_cache_capacity(cache) == CAPACITY && megcc_cache_length(cache) == 0);
 
   // Nothing was computed yet.
   memset(&sampler, 0, sizeof sampler);
@@ -102,7 +66,7 @@ int main(void) {
   // In chunks, one by one, and after a rewind: equal.
   EXPECT(megcc_generator_append(g, kTokens, 10) == MEGCC_OK);
   copy_logits(g, whole);
-  EXPECT(megcc_generator_rewind(g, 3) == MEGCC_OK && megcc_generator_length(g) == 3);
+  EXPECT(megcc_cache_rewind(cache, 3) == MEGCC_OK && megcc_cache_length(cache) == 3);
   EXPECT(megcc_generator_logits(g, &logits, &count) == MEGCC_ERR_NOT_RUN);
   for (k = 3; k < 10; ++k) EXPECT(megcc_generator_append(g, kTokens + k, 1) == MEGCC_OK);
   copy_logits(g, again);
@@ -113,7 +77,7 @@ int main(void) {
   EXPECT(megcc_generator_append(g, kWrong, 2) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_append(g, kNegative, 1) == MEGCC_ERR_INDEX);
   EXPECT(megcc_generator_append(g, kPadding, 1) == MEGCC_ERR_INDEX);
-  EXPECT(megcc_generator_rewind(g, 11) == MEGCC_ERR_SIZE);
+  EXPECT(megcc_cache_rewind(cache, 11) == MEGCC_ERR_SIZE);
   memset(&what, 0, sizeof what);
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_ERR_SIZE);  // no prompt
   what.prompt = kTokens;
@@ -122,13 +86,13 @@ int main(void) {
   what.prompt = kWrong;
   what.prompt_count = 2;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_ERR_INDEX);
-  EXPECT(megcc_generator_length(g) == 10);
-  EXPECT(!memcmp(megcc_generator_tokens(g), kTokens, 10 * sizeof *kTokens));
+  EXPECT(megcc_cache_length(cache) == 10);
+  EXPECT(!memcmp(megcc_cache_tokens(cache), kTokens, 10 * sizeof *kTokens));
   copy_logits(g, again);
   EXPECT(distance(whole, again) < 1e-5);
   EXPECT(megcc_generator_append(g, kTokens + 10, 2) == MEGCC_OK);
   copy_logits(g, again);
-  EXPECT(megcc_generator_rewind(g, 0) == MEGCC_OK);
+  EXPECT(megcc_cache_rewind(cache, 0) == MEGCC_OK);
   EXPECT(megcc_generator_append(g, kTokens, 12) == MEGCC_OK);
   copy_logits(g, whole);
   EXPECT(distance(whole, again) < 1e-5);
@@ -143,10 +107,10 @@ int main(void) {
   EXPECT(what.finished == MEGCC_GENERATED_CALLER && calls == 1 && what.kept == 9);
   what.take = NULL;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK);
-  EXPECT(what.finished == MEGCC_GENERATED_CAPACITY && megcc_generator_length(g) == CAPACITY);
+  EXPECT(what.finished == MEGCC_GENERATED_CAPACITY && megcc_cache_length(cache) == CAPACITY);
   what.most = 2;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK && what.finished == MEGCC_GENERATED_MOST);
-  token = megcc_generator_tokens(g)[10];
+  token = megcc_cache_tokens(cache)[10];
   what.stops = &token;
   what.stop_count = 1;
   EXPECT(megcc_generate(g, &sampler, &what) == MEGCC_OK && what.finished == MEGCC_GENERATED_STOP);

@@ -31,9 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--logits",
         choices=("all", "last"),
-        default="all",
         help="positions of a language model's output 'logits': of the last one alone, the products"
-        " behind the last attention are for one row of a prompt (default: %(default)s)",
+        " behind the last attention are for one row of a prompt (default: last with --generate,"
+        " else all)",
     )
     parser.add_argument(
         "--weights",

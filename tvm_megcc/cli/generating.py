@@ -75,6 +75,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="tokens of a prompt that are computed together (default: 64)",
     )
     parser.add_argument(
+        "--prefix-cache",
+        metavar="FILE",
+        help="what a prompt and FILE have in common at their beginnings is not computed again;"
+        " where there is no FILE, the first prompt is saved there",
+    )
+    parser.add_argument(
         "--arch", metavar="A", help="of a package for several (default: this machine's)"
     )
     parser.add_argument(
@@ -99,6 +105,7 @@ def opening(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "arch": args.arch, "capacity": args.capacity, "chunk": args.chunk,
         "threads": args.threads, "stop": args.stop, "cc": args.compiler,
+        "prefix_cache": args.prefix_cache,
     }  # fmt: skip
 
 

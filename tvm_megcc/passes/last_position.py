@@ -58,19 +58,20 @@ def LastPosition(
     if output not in outputs:
         raise UnsupportedError(
             f"the model has no output '{output}' whose last position could be kept, but"
-            f" {', '.join(outputs)}; rename it, or leave out --logits last"
+            f" {', '.join(outputs)}; rename it, or give --logits all"
         )
     mod = relax.transform.CanonicalizeBindings()(relax.transform.ToNonDataflow()(mod))
     place = list(outputs).index(output)
-    made = {mod.get_global_var(f): _Function(mod[f], place, output).made() for f in functions}
+    made = {mod.get_global_var(f): _Function(mod, f, place, output).made() for f in functions}
     return cleaned(with_functions(mod, made))
 
 
 class _Function:
     """One function, and which of its values are needed for the last position only."""
 
-    def __init__(self, func: relax.Function, place: int, output: str) -> None:
-        self.func = func
+    def __init__(self, mod: tvm.IRModule, name: str, place: int, output: str) -> None:
+        self.mod = mod
+        self.func = func = mod[name]
         self.bindings = [b for block in func.body.blocks for b in block.bindings]
         self.values = {b.var: b.value for b in self.bindings if isinstance(b, relax.VarBinding)}
         self.whole = self._found(func.body.body)
@@ -82,7 +83,7 @@ class _Function:
         if not isinstance(shape, relax.ShapeExpr) or len(shape.values) != _RANK:
             raise UnsupportedError(
                 f"output '{output}' has other dims than batch, length and width, so it has no"
-                " last position; leave out --logits last"
+                " last position; give --logits all"
             )
         self.lengths = self._lengths(shape.values[_AXIS], output)
         self.last = self._needed_last()
@@ -105,7 +106,7 @@ class _Function:
             raise UnsupportedError(
                 f"output '{output}' may have no position, as its length is"
                 f" {length if size is None else size}; give"
-                " --input-shapes, or leave out --logits last"
+                " --input-shapes, or --logits all"
             )
         return [replace(symbol, low=1)]
 
@@ -119,11 +120,17 @@ class _Function:
             var, value = binding.var, binding.value
             if uses[var] == 0 or uses[var] < counts[var]:
                 continue
-            operands = _positions(value)
+            operands = self._positions(value)
             if operands is not None:
                 last.add(var)
                 uses.update(value.args[k] for k in operands)
         return last
+
+    def _positions(self, call: relax.Expr) -> list[int] | None:
+        """As `_positions`, also of a call of an operator that is a function of the module."""
+        if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.GlobalVar):
+            return _positions_inside(self.mod[call.op])
+        return _positions(call)
 
     def made(self) -> relax.Function:
         """The function whose result has the last position."""
@@ -147,7 +154,7 @@ class _Function:
     def _narrowed(self, binding: relax.VarBinding) -> None:
         """Bind the call's last position, to a variable of its own."""
         call = binding.value
-        operands = _positions(call) or ()
+        operands = self._positions(call) or ()
         args = [self._last(a) if k in operands else a for k, a in enumerate(call.args)]
         self.now[binding.var] = self._bound(binding.var.name, with_args(call, args))
 
@@ -190,6 +197,34 @@ def _positions(call: relax.Expr) -> list[int] | None:
         axes = {int(axis) % _RANK for axis in call.attrs.axes}
         return [0] if _AXIS not in axes else None
     return None
+
+
+def _positions_inside(func: tvm.ir.BaseFunc) -> list[int] | None:
+    """Parameters of whose positions each is computed by itself, as `_positions` says of a call.
+
+    None for a function that mixes them, or that is written for one length.
+    """
+    if not isinstance(func, relax.Function):
+        return None
+    read = {v for block in func.body.blocks for b in block.bindings
+            for v in relax.analysis.free_vars(b.value)}  # fmt: skip
+    places = [k for k, x in enumerate(func.params) if x in read and _has_positions(x)]
+    lengths = [func.params[k].ty.shape.values[_AXIS] for k in places]
+    if not lengths or not all(isinstance(n, tvm.tirx.Var) for n in lengths):
+        return None
+    apart: set[relax.Expr] = {func.params[k] for k in places}
+    for binding in (b for block in func.body.blocks for b in block.bindings):
+        value = binding.value
+        used = {v for v in relax.analysis.free_vars(value) if v in apart}
+        if not used:
+            continue
+        operands = [value] if isinstance(value, relax.Var) else None
+        if isinstance(value, relax.Call) and (found := _positions(value)) is not None:
+            operands = [value.args[k] for k in found]
+        if operands is None or not used <= set(operands):
+            return None
+        apart.add(binding.var)
+    return places if func.body.body in apart else None
 
 
 def _has_positions(expr: relax.Expr) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from math import sqrt
 from typing import Any
 
@@ -20,6 +21,17 @@ from ..common.rotary import rotated, table
 
 _REFUSED = {"kv_cache_bit_width": 0, "k_quant_type": "NONE", "v_quant_type": "NONE",
             "qk_output": 0, "sliding_window_cache": 0, "causal": 1}  # fmt: skip
+
+_OPERANDS = 17
+
+
+def appends(attrs: Mapping[str, Any], given: Set[int]) -> bool:
+    """Whether new rows are written behind those of a cache, and the filled ones read alone.
+
+    `given` are the places of the operands that a node has. Such a node in f32 computes so.
+    """
+    whole = not given & {10, 11} and not attrs.get("smooth_softmax", 0)
+    return whole and 3 in given
 
 
 class GroupQueryAttention(OnnxOp):
@@ -44,8 +56,8 @@ class GroupQueryAttention(OnnxOp):
         if other or any(inputs.has(i) for i in (12, 13, 16)):
             what = ", ".join(other) or "scales of its cache or lengths of its chunks"
             raise ctx.unsupported(what, "export with a causal float cache and nothing of these")
-        whole = not any(inputs.has(i) for i in (10, 11)) and not attrs.get("smooth_softmax", 0)
-        over_cache = whole and inputs.has(3) and inputs.dtype(0) == "float32"
+        given = {i for i in range(_OPERANDS) if inputs.has(i)}
+        over_cache = appends(attrs, given) and inputs.dtype(0) == "float32"
         q, k, v = self._operands(ctx, inputs, attrs, over_cache)
         batch, length = (ctx.shape(q)[axis] for axis in ((0, 1) if over_cache else (0, 2)))
         before = self._past_lengths(ctx, inputs, batch, length)

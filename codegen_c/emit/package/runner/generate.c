@@ -14,8 +14,8 @@
 static const char kUsage[] =
     "usage: run generate [-p PROMPT | --chat | --serve] [-n N] [--temperature T] [--top-k K]\n"
     "           [--top-p P] [--min-p P] [--repetition-penalty R] [--seed S] [--stop TOKEN]...\n"
-    "           [--system TEXT] [--capacity N] [--chunk N] [--threads N] [--machine NAME]\n"
-    "           [--model FILE]\n"
+    "           [--system TEXT] [--capacity N] [--chunk N] [--prefix-cache FILE] [--threads N]\n"
+    "           [--machine NAME] [--model FILE]\n"
     "  -p PROMPT       the text to go on with; without it, standard input\n"
     "  --chat          each line of standard input is a message, --system TEXT one before them\n"
     "  --serve         requests on standard input, for tvmc generate\n"
@@ -23,13 +23,15 @@ static const char kUsage[] =
     "  --temperature T 0 (default): the most likely token each time; else it is drawn, with "
     "--seed\n"
     "  --capacity N    most tokens of prompt and answer together (1024)\n"
-    "  --chunk N       tokens of a prompt that are computed together (64)\n";
+    "  --chunk N       tokens of a prompt that are computed together (64)\n"
+    "  --prefix-cache FILE  what a prompt and FILE have in common at their beginnings is not\n"
+    "                  computed again; where there is no FILE, the first prompt is saved there\n";
 
 enum { MOST_STOPS = 64, LINE = 65536 };
 
 struct session {
   struct options o;
-  const char *prompt, *system;
+  const char *prompt, *system, *prefix;
   int chat, serve;
   unsigned long most, capacity, chunk;
   uint32_t flags;  // of megcc_encode
@@ -40,6 +42,7 @@ struct session {
 
   megcc_tokenizer_t tokenizer;
   megcc_generator_t *generator;
+  size_t bytes;  // of its memory
   int32_t *tokens;
   void *work;  // of megcc_encode
   size_t work_bytes;
@@ -103,6 +106,8 @@ static void parse_options(struct session *s, int argc, char **argv) {
       s->stop[s->n_stops++] = v;
     } else if (!strcmp(a, "--system")) {
       s->system = v;
+    } else if (!strcmp(a, "--prefix-cache")) {
+      s->prefix = v;
     } else if (!strcmp(a, "--capacity")) {
       s->capacity = number(v, a, INT32_MAX);
     } else if (!strcmp(a, "--chunk")) {
@@ -143,6 +148,7 @@ static void open_model(struct session *s, const char *argv0) {
   if (status == MEGCC_ERR_SIZE) fail("must be at least 1", "--capacity and --chunk");
   if (status == MEGCC_ERR_DATA) fail("is that of another model", "tokenizer");
   check(status, "the model's ports, or --capacity");
+  s->bytes = bytes;
   mem = allocate(bytes);
   check(megcc_generator_create(model, context, &s->tokenizer, capacity, chunk, mem, bytes,
                                &s->generator),
@@ -153,6 +159,76 @@ static void open_model(struct session *s, const char *argv0) {
     check(megcc_token_named(&s->tokenizer, s->stop[k], &s->stops[k]), s->stop[k]);
   }
   for (k = 0; k < count && k < MOST_STOPS; ++k) s->stops[s->n_stops++] = known[k];
+}
+
+static char *read_all(FILE *file, size_t *bytes) {
+  size_t room = LINE;
+  char *data = (char *)malloc(room);
+  *bytes = 0;
+  while (data != NULL) {
+    const size_t got = fread(data + *bytes, 1, room - *bytes, file);
+    char *larger;
+    *bytes += got;
+    if (got == 0) return data;
+    if (*bytes < room) continue;
+    room *= 2;
+    larger = (char *)realloc(data, room);
+    if (larger == NULL) break;
+    data = larger;
+  }
+  fail("there is no memory for it", "the input");
+  return NULL;
+}
+
+// ---- prefixes ------------------------------------------------------------------------------
+
+// Replaces the sequence by a saved one; the sentence is null where that went well.
+static const char *load_prefix(struct session *s, const void *data, size_t bytes) {
+  const megcc_status_t status = megcc_cache_load(megcc_generator_cache(s->generator), data, bytes);
+  if (status == MEGCC_ERR_DATA) return "it was saved by another package; give another file";
+  if (status == MEGCC_ERR_SIZE) return "it has more tokens than the capacity; give --capacity";
+  if (status != MEGCC_OK) return "it is no saved sequence, or a damaged one; give another file";
+  return NULL;
+}
+
+// The first tokens of the sequence, to be freed; null where there are not as many.
+static void *saved_prefix(const struct session *s, uint32_t length, size_t *bytes) {
+  const megcc_cache_t *const cache = megcc_generator_cache(s->generator);
+  void *data;
+  if (megcc_cache_saved_bytes(cache, length, bytes) != MEGCC_OK) return NULL;
+  data = malloc(*bytes);
+  if (data == NULL) fail("there is no memory for it", "a saved sequence");
+  check(megcc_cache_save(cache, length, data, *bytes), "a saved sequence");
+  return data;
+}
+
+// Begins with the file of --prefix-cache: if there is none, the first prompt will be saved there.
+static void open_prefix(struct session *s) {
+  FILE *const file = s->prefix != NULL ? fopen(s->prefix, "rb") : NULL;
+  const char *why;
+  void *data;
+  size_t bytes;
+  if (file == NULL) return;
+  data = read_all(file, &bytes);
+  fclose(file);
+  why = load_prefix(s, data, bytes);
+  if (why != NULL) fail(why, s->prefix);
+  free(data);
+  s->prefix = NULL;
+}
+
+static void save_prefix(struct session *s, uint32_t length) {
+  size_t bytes;
+  void *const data = saved_prefix(s, length, &bytes);
+  FILE *const file = fopen(s->prefix, "wb");
+  int is_written = file != NULL && data != NULL && fwrite(data, 1, bytes, file) == bytes;
+  if (file != NULL && fclose(file) != 0) is_written = 0;
+  if (!is_written) {
+    if (file != NULL) (void)remove(s->prefix);
+    fail("cannot be written", s->prefix);
+  }
+  free(data);
+  s->prefix = NULL;
 }
 
 static void *memory_for(struct session *s, size_t bytes) {
@@ -193,6 +269,7 @@ static const char *go_on(struct session *s, const char *text, size_t bytes, megc
   if (status == MEGCC_OK) status = megcc_generate(s->generator, &s->sampler, what);
   s->ended = now_ms();
   if (s->made == 0) s->first = s->ended;
+  if (status == MEGCC_OK && s->prefix != NULL) save_prefix(s, (uint32_t)count);
   if (status == MEGCC_ERR_INDEX) return "a token is outside of the model's vocabulary";
   return status == MEGCC_OK ? NULL : megcc_status_string(status);
 }
@@ -220,27 +297,10 @@ static void print_times_of(const struct session *s, const megcc_generation_t *wh
           rate(s->made > 0 ? (double)(s->made - 1) : 0, s->ended - s->first));
 }
 
-static char *read_all(size_t *bytes) {
-  size_t room = LINE;
-  char *data = (char *)allocate(room);
-  *bytes = 0;
-  for (;;) {
-    const size_t got = fread(data + *bytes, 1, room - *bytes, stdin);
-    char *larger;
-    *bytes += got;
-    if (got == 0) return data;
-    if (*bytes < room) continue;
-    larger = (char *)allocate(2 * room);
-    memcpy(larger, data, room);
-    data = larger;
-    room *= 2;
-  }
-}
-
 static void complete(struct session *s) {
   megcc_generation_t what;
   size_t bytes = s->prompt != NULL ? strlen(s->prompt) : 0;
-  const char *const text = s->prompt != NULL ? s->prompt : read_all(&bytes);
+  const char *const text = s->prompt != NULL ? s->prompt : read_all(stdin, &bytes);
   const char *why;
   s->flags = MEGCC_ENCODE_AROUND;
   why = go_on(s, text, bytes, print_token, s, &what);
@@ -338,12 +398,49 @@ static int send_token(void *user, int32_t token, const char *text, size_t bytes)
   return fflush(stdout) != 0;
 }
 
+static char *read_bytes(unsigned long bytes) {
+  char *const data = (char *)malloc(bytes + 1);
+  if (data == NULL || fread(data, 1, bytes, stdin) != bytes)
+    fail("a request is cut off", "--serve");
+  return data;
+}
+
+// `save N`: the first N tokens of the sequence; `load N`: a saved sequence of N bytes behind it.
+static int serve_prefix(struct session *s, const char *line) {
+  unsigned long number;
+  if (sscanf(line, "save %lu", &number) == 1) {
+    size_t bytes = 0;
+    void *const data = number <= UINT32_MAX ? saved_prefix(s, (uint32_t)number, &bytes) : NULL;
+    if (data == NULL) {
+      printf("error the sequence has no %lu tokens\n", number);
+    } else {
+      printf("saved %lu\n", (unsigned long)bytes);
+      fwrite(data, 1, bytes, stdout);
+    }
+    free(data);
+  } else if (sscanf(line, "load %lu", &number) == 1) {
+    char *const data = read_bytes(number);
+    const char *const why = load_prefix(s, data, number);
+    free(data);
+    if (why != NULL) {
+      printf("error %s\n", why);
+    } else {
+      printf("loaded %lu\n",
+             (unsigned long)megcc_cache_length(megcc_generator_cache(s->generator)));
+    }
+  } else {
+    return 0;
+  }
+  fflush(stdout);
+  return 1;
+}
+
 // A request: a line with settings and the bytes of a prompt, and these. An answer: `token` lines,
 // each with bytes behind it, and a line `end` or `error`.
 static void serve(struct session *s) {
   static const char *const kEnds[] = {"most", "stop", "capacity", "caller"};
   char line[512];
-  printf("ready %lu\n", s->capacity);
+  printf("ready %lu %lu\n", s->capacity, (unsigned long)s->bytes);
   fflush(stdout);
   while (fgets(line, sizeof line, stdin) != NULL) {
     megcc_sampler_t *const p = &s->sampler;
@@ -353,6 +450,7 @@ static void serve(struct session *s) {
     megcc_generation_t what;
     const char *why;
     char *text;
+    if (serve_prefix(s, line)) continue;
     if (sscanf(line, "%lu %f %ld %f %f %f %llu %lu %lu", &s->most, &p->temperature, &top_k,
                &p->top_p, &p->min_p, &p->repetition_penalty, &seed, &flags, &bytes) != 9) {
       fail("a request is not of 9 numbers", "--serve");
@@ -361,9 +459,7 @@ static void serve(struct session *s) {
     p->seed = seed;
     p->draws = 0;
     s->flags = (uint32_t)flags;
-    text = (char *)malloc(bytes + 1);
-    if (text == NULL || fread(text, 1, bytes, stdin) != bytes)
-      fail("a prompt is cut off", "--serve");
+    text = read_bytes(bytes);
     why = go_on(s, text, bytes, send_token, s, &what);
     free(text);
     if (why != NULL) {
@@ -385,6 +481,7 @@ int generate(int argc, char **argv, const char *argv0) {
   s.chunk = 64;
   parse_options(&s, argc, argv);
   open_model(&s, argv0);
+  open_prefix(&s);
   if (s.serve) {
     serve(&s);
   } else if (s.chat) {

@@ -1,0 +1,46 @@
+"""Caches of a language model that can be states: runs append to them, nothing is copied.
+
+Enters: an ONNX model. Leaves: its pairs of past and present, as `CompileOptions.states` has them.
+
+Example
+-------
+>>> cache_states("model.onnx")                                           # doctest: +SKIP
+('past_key_values.0.key=present.0.key', 'past_key_values.0.value=present.0.value')
+"""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+from onnx import TensorProto
+
+from ..ops.com_microsoft.groupqueryattention import appends
+from .load import load
+from .values import tensor_type
+
+#: Places of past and present among the operands and results of GroupQueryAttention.
+_PLACES = ((3, 1), (4, 2))
+
+
+def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, ...]:
+    """``IN=OUT`` for each cache of which GroupQueryAttention reads the filled rows alone.
+
+    Caches of other operators become longer with each run (Concat), or would be read whole.
+    """
+    graph = load(model, keep_data=False)[0].graph
+    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type == TensorProto.FLOAT}
+    outputs = {port.name for port in graph.output}
+    found = []
+    for node in graph.node:
+        if (node.op_type, node.domain) != ("GroupQueryAttention", "com.microsoft"):
+            continue
+        given = {k for k, name in enumerate(node.input) if name}
+        attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        if not appends(attrs, given):
+            continue
+        for past, present in _PLACES:
+            pair = node.input[past], node.output[present] if len(node.output) > present else ""
+            if pair[0] in floats and pair[1] in outputs:
+                found.append("=".join(pair))
+    return tuple(found)
