@@ -377,9 +377,7 @@ def built(
         [logits, *caches("present", present)], g.weights,
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 22), helper.make_opsetid(MICROSOFT, 1)]
-    return helper.make_model(
-        graph, producer_name="llm_models", ir_version=10, opset_imports=opsets
-    )
+    return helper.make_model(graph, producer_name="llm_models", ir_version=10, opset_imports=opsets)
 
 
 def step(
