@@ -1,14 +1,16 @@
 """Write the tables of docs/language-models.md that hold us beside other runtimes.
 
-    scripts/bench --llm                                          both tables, of all forms
+    scripts/bench --llm                                          all tables, of all forms
     scripts/bench --llm int4 --on host --llama-bench PATH        some rows, beside llama.cpp, too
-    scripts/bench --llm --llama-bench PATH --write               both, into the page
+    scripts/bench --llm --on memory                              compile time and memory
+    scripts/bench --llm --llama-bench PATH --write               all, into the page
 
 The model is scripts/llm_models.py's decoder. For Arm the executed instructions of one decoded token
 are counted behind a short and a long past, and those of a multiply-add in the prefill's products;
 the peers' stand in docs/peers.json, counted the same way. Here ours, ONNX Runtime and llama.cpp's
 llama-bench, if its path is given, take turns on one pinned core with one thread. A turn's tokens/s
-are those of CPU time, so that other processes matter little. Nothing here is a test.
+are those of CPU time, so that other processes matter little. The whole model, of 30 layers in int4,
+is what compile time and memory are measured with. Nothing here is a test.
 """
 
 from __future__ import annotations
@@ -44,8 +46,10 @@ PAGE = ROOT / "docs" / "language-models.md"
 ARM_BEGIN, ARM_END = "<!-- Written by scripts/bench --llm: begin -->", "<!-- end of llm -->"
 HOST_BEGIN = "<!-- Written by scripts/bench --llm --on host: begin -->"
 HOST_END = "<!-- end of host -->"
+MEMORY_BEGIN = "<!-- Written by scripts/bench --llm --on memory: begin -->"
+MEMORY_END = "<!-- end of memory -->"
 
-DIMS = Dims()
+DIMS, LAYERS = Dims(), 30
 #: Rows of the caches of what is counted, and filled ones.
 CAPACITY, PASTS = 1024, (1, 512)
 #: Tokens whose prefill is counted; a vocabulary that leaves the products of layers alone.
@@ -129,7 +133,7 @@ def counts(figure: Mapping[str, Any], dims: Dims, folder: Path) -> Counted:
             runner, arch, given, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
         )
         if prefill:
-            products = sum(n for name, n in counted.functions.items() if "matmul" in name)
+            products = sum(n for name, n in counted.functions.items() if "wq" in name)
             found.append(products / (length * dims.layer_products))
         else:
             found.append(counted.totals["instructions"] / 1e6)
@@ -243,9 +247,76 @@ def turns(form: str, dims: Dims, folder: Path, args: argparse.Namespace) -> list
     return rows
 
 
+# ---- compile time and memory --------------------------------------------------------------------
+
+#: Runs a program; its peak of memory in bytes and its CPU seconds go into a file.
+PEAK = """
+import json, resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+with open(sys.argv[1], "w") as file:
+    json.dump([1024 * used.ru_maxrss, used.ru_utime + used.ru_stime], file)
+sys.exit(status)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A row of the third table."""
+
+    what: str
+    ours: str
+    wanted: str
+
+    def cells(self) -> list[str]:
+        return [self.what, self.ours, self.wanted]
+
+
+def sizes(dims: Dims, folder: Path) -> list[Size]:
+    """What compiling a whole model in int4 takes, and what running it does."""
+    model, out, report = folder / "model.onnx", folder / "package", folder / "peak.json"
+    onnx.save(llm_models.built(dims, "int4"), model)
+    measured = [sys.executable, "-c", PEAK, str(report)]
+    command = [*measured, sys.executable, "-m", "tvm_megcc", "compile", str(model), "-o", str(out)]
+    command += ["--state", *llm_models.STATES, "--logits", "last", "--weights", "bin", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise ToolError(done.stderr.strip()[-300:])
+    peak, seconds = json.loads(report.read_text())
+    written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    more = written / model.stat().st_size - 1
+    rows = [
+        Size("CPU time of compiling", f"{seconds:.0f} s", "60 s"),
+        Size("memory of compiling", f"{peak / 1e9:.2f} GB", "1.5 GB"),
+        Size("package, beside the model's file", f"{more:+.1%}", "+5 %"),
+    ]
+    opened = package.load(out)
+    runner = toolchain.build(out, opened.choose(None))
+    weights = sum(path.stat().st_size for path in (out / "model").glob("*.bin"))
+    for length in (1, 64):
+        given = llm_models.step(dims, "int4", dims.context - length, length, dims.context)
+        toolchain.run_package(
+            runner, opened.choose(None), given, opened.manifest, launcher=measured
+        )
+        peak, _ = json.loads(report.read_text())
+        # The package's program keeps a copy of the caches, to give each run the same ones.
+        caches = 2 * sum(array.nbytes for array in given.values())
+        tokens = "a token" if length == 1 else f"{length} tokens"
+        what = f"memory of {tokens} at once, beyond weights and caches of {dims.context:,} rows"
+        rows.append(Size(what, f"{(peak - weights - caches) / 1e6:.1f} MB", "24 MB"))
+    return rows
+
+
+def size_rows() -> Iterator[Size]:
+    """The third table's rows."""
+    with tempfile.TemporaryDirectory(prefix="megcc_llm_") as folder:
+        yield from sizes(replace(DIMS, layers=LAYERS), Path(folder))
+
+
 # ---- tables -------------------------------------------------------------------------------------
 
 ARM_HEAD = ("M instructions", "machine", "ours", *PEERS, "wanted")
+MEMORY_HEAD = ("int4", "ours", "wanted")
 HOST_HEAD = ("tokens/s", "ours", *PEERS, "ours / llama.cpp", "ours / ONNX Runtime")
 
 
@@ -278,7 +349,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("forms", nargs="*", metavar="FORM", help=f"of {', '.join(FORMS)}")
-    parser.add_argument("--on", choices=("arm", "host"), help="one table; default: both")
+    parser.add_argument("--on", choices=("arm", "host", "memory"), help="one table; all by default")
     parser.add_argument("--llama-bench", type=Path, metavar="PATH", help="llama.cpp's program")
     parser.add_argument("--rounds", type=options.count, default=10, help="turns; default: 10")
     parser.add_argument("--repeat", type=options.count, default=128, help="tokens in a turn; 128")
@@ -295,6 +366,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     tables = {
         "arm": (lambda: counted_rows(args.forms or FORMS), ARM_HEAD, ARM_BEGIN, ARM_END),
         "host": (lambda: timed_rows(args.forms or FORMS, args), HOST_HEAD, HOST_BEGIN, HOST_END),
+        "memory": (size_rows, MEMORY_HEAD, MEMORY_BEGIN, MEMORY_END),
     }
     try:
         for name, (rows, head, begin, end) in tables.items():
