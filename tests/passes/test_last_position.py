@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tvm
+from onnx import TensorProto, helper, numpy_helper
 from tvm import relax
 
 from tests.passes.support import run
+from tvm_megcc import frontend
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.passes import LastPosition
 from tvm_megcc.relax_tools.calls import op_name
@@ -137,3 +139,19 @@ def test_what_has_no_last_position_is_refused() -> None:
     flat = built(lambda x: op.matmul(x, relax.const(WEIGHT)), rank=2)
     with pytest.raises(UnsupportedError, match="output 'logits' has other dims than batch, length"):
         LastPosition(("main",), ["logits"], "logits")(flat)
+
+
+def test_a_product_by_quantised_weights_is_for_one_row() -> None:
+    """MatMulNBits is a call of a composite function, with its product inside."""
+    weights = numpy_helper.from_array(np.arange(5 * 16, dtype=np.uint8).reshape(5, 1, 16), "w")
+    scales = numpy_helper.from_array(np.ones((5, 1), np.float32), "s")
+    node = helper.make_node("MatMulNBits", ["x", "w", "s"], ["logits"], domain="com.microsoft",
+                            K=32, N=5, bits=4, block_size=32, accuracy_level=4)  # fmt: skip
+    info, kind = helper.make_tensor_value_info, TensorProto.FLOAT
+    graph = helper.make_graph(
+        [node], "g", [info("x", kind, [2, "n", 32])], [info("logits", kind, [2, "n", 5])],
+        [weights, scales],
+    )  # fmt: skip
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    mod = frontend.from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=10)).mod
+    assert lengths(LastPosition(("main",), ["logits"], "logits")(mod), "relax.matmul") == ["1"]

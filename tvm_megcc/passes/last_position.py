@@ -4,7 +4,7 @@
 
 A language model that reads a prompt needs the logits of the last token alone: the head, and the
 last layer's products behind its attention, are then for one row. Runs on a whole module, before
-anything else has changed it.
+anything else has changed it, and expands composite operators such as MatMulNBits.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tvm import relax
 from tvm_megcc import dims
 from tvm_megcc.dims import Symbol
 from tvm_megcc.errors import UnsupportedError
+from tvm_megcc.passes.expand_quantised import ExpandQuantised
 from tvm_megcc.relax_tools.calls import op_name, reduced_axes, with_args
 from tvm_megcc.relax_tools.exprs import use_counts
 from tvm_megcc.relax_tools.rewriting import cleaned, module_pass, with_functions
@@ -60,7 +61,8 @@ def LastPosition(
             f"the model has no output '{output}' whose last position could be kept, but"
             f" {', '.join(outputs)}; rename it, or give --logits all"
         )
-    mod = relax.transform.CanonicalizeBindings()(relax.transform.ToNonDataflow()(mod))
+    mod = relax.transform.ToNonDataflow()(ExpandQuantised()(mod))
+    mod = relax.transform.CanonicalizeBindings()(mod)
     place = list(outputs).index(output)
     made = {mod.get_global_var(f): _Function(mod, f, place, output).made() for f in functions}
     return cleaned(with_functions(mod, made))
