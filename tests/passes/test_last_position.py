@@ -74,25 +74,7 @@ def by_position(x: relax.Expr) -> relax.Expr:
     return op.matmul(op.add(op.add(op.multiply(x, table), rows), all_), relax.const(WEIGHT))
 
 
-def by_function(x: relax.Expr, mixed: bool = False) -> relax.Expr:
-    """A product that is a function of the module, as those with quantised weights are."""
-    size = [tvm.tirx.Var(name, "int64") for name in ("b", "rows")]
-    rows = relax.Var("rows", relax.TensorType([*size, WIDTH], "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("product", [rows]):
-        given = builder.emit(op.cumsum(rows, 1)) if mixed else rows
-        builder.emit_func_output(builder.emit(op.matmul(given, relax.const(WEIGHT))))
-    name = relax.BlockBuilder.current().add_func(builder.get()["product"], "product")
-    return relax.Call(name, [emit(op.tanh(x))])
-
-
-def by_mixing_function(x: relax.Expr) -> relax.Expr:
-    return by_function(x, mixed=True)
-
-
-@pytest.mark.parametrize(
-    "body", [layer, along, read_elsewhere, by_position, by_function, by_mixing_function]
-)
+@pytest.mark.parametrize("body", [layer, along, read_elsewhere, by_position])
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_the_last_row_is_the_last_of_all(body: Body, length: int) -> None:
     mod = built(body)
@@ -122,12 +104,6 @@ def test_all_that_leads_to_it_is_for_one_row() -> None:
 def test_what_mixes_positions_stays_whole() -> None:
     mod = LastPosition(("main",), ["logits"], "logits")(built(along))
     assert lengths(mod, "relax.matmul") == ["1"] and lengths(mod, "relax.cumsum") == ["n"]
-
-
-def test_operators_that_are_functions() -> None:
-    for body, length in ((by_function, "1"), (by_mixing_function, "n")):
-        mod = LastPosition(("main",), ["logits"], "logits")(built(body))
-        assert lengths(mod, "relax.tanh") == [length]
 
 
 def test_what_has_no_last_position_is_refused() -> None:

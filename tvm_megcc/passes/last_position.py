@@ -64,16 +64,15 @@ def LastPosition(
     mod = relax.transform.ToNonDataflow()(ExpandQuantised()(mod))
     mod = relax.transform.CanonicalizeBindings()(mod)
     place = list(outputs).index(output)
-    made = {mod.get_global_var(f): _Function(mod, f, place, output).made() for f in functions}
+    made = {mod.get_global_var(f): _Function(mod[f], place, output).made() for f in functions}
     return cleaned(with_functions(mod, made))
 
 
 class _Function:
     """One function, and which of its values are needed for the last position only."""
 
-    def __init__(self, mod: tvm.IRModule, name: str, place: int, output: str) -> None:
-        self.mod = mod
-        self.func = func = mod[name]
+    def __init__(self, func: relax.Function, place: int, output: str) -> None:
+        self.func = func
         self.bindings = [b for block in func.body.blocks for b in block.bindings]
         self.values = {b.var: b.value for b in self.bindings if isinstance(b, relax.VarBinding)}
         self.whole = self._found(func.body.body)
@@ -122,17 +121,11 @@ class _Function:
             var, value = binding.var, binding.value
             if uses[var] == 0 or uses[var] < counts[var]:
                 continue
-            operands = self._positions(value)
+            operands = _positions(value)
             if operands is not None:
                 last.add(var)
                 uses.update(value.args[k] for k in operands)
         return last
-
-    def _positions(self, call: relax.Expr) -> list[int] | None:
-        """As `_positions`, also of a call of an operator that is a function of the module."""
-        if isinstance(call, relax.Call) and isinstance(call.op, tvm.ir.GlobalVar):
-            return _positions_inside(self.mod[call.op])
-        return _positions(call)
 
     def made(self) -> relax.Function:
         """The function whose result has the last position."""
@@ -156,7 +149,7 @@ class _Function:
     def _narrowed(self, binding: relax.VarBinding) -> None:
         """Bind the call's last position, to a variable of its own."""
         call = binding.value
-        operands = self._positions(call) or ()
+        operands = _positions(call) or ()
         args = [self._last(a) if k in operands else a for k, a in enumerate(call.args)]
         self.now[binding.var] = self._bound(binding.var.name, with_args(call, args))
 
@@ -199,34 +192,6 @@ def _positions(call: relax.Expr) -> list[int] | None:
         axes = {int(axis) % _RANK for axis in call.attrs.axes}
         return [0] if _AXIS not in axes else None
     return None
-
-
-def _positions_inside(func: tvm.ir.BaseFunc) -> list[int] | None:
-    """Parameters of whose positions each is computed by itself, as `_positions` says of a call.
-
-    None for a function that mixes them, or that is written for one length.
-    """
-    if not isinstance(func, relax.Function):
-        return None
-    read = {v for block in func.body.blocks for b in block.bindings
-            for v in relax.analysis.free_vars(b.value)}  # fmt: skip
-    places = [k for k, x in enumerate(func.params) if x in read and _has_positions(x)]
-    lengths = [func.params[k].ty.shape.values[_AXIS] for k in places]
-    if not lengths or not all(isinstance(n, tvm.tirx.Var) for n in lengths):
-        return None
-    apart: set[relax.Expr] = {func.params[k] for k in places}
-    for binding in (b for block in func.body.blocks for b in block.bindings):
-        value = binding.value
-        used = {v for v in relax.analysis.free_vars(value) if v in apart}
-        if not used:
-            continue
-        operands = [value] if isinstance(value, relax.Var) else None
-        if isinstance(value, relax.Call) and (found := _positions(value)) is not None:
-            operands = [value.args[k] for k in found]
-        if operands is None or not used <= set(operands):
-            return None
-        apart.add(binding.var)
-    return places if func.body.body in apart else None
 
 
 def _has_positions(expr: relax.Expr) -> bool:
