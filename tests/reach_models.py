@@ -212,15 +212,6 @@ def tied() -> onnx.ModelProto:
     table = g.w(np.arange(4096).reshape(64, 64) % 7)
     g.add("Gather", table, g.x(3, dtype=TensorProto.INT64))
     g.add("MatMul", g.x(9, 64, dtype=F32), g.add("Transpose", table, perm=[1, 0]))
-    for bits in (4, 8):
-        blocks = np.arange(64 * 8 * bits).reshape(64, 2, 4 * bits) % 253
-        facts = {"domain": "com.microsoft", "bits": bits, "block_size": 32}
-        numbers, scales = g.w(blocks, "uint8"), g.w(np.full((64, 2), 0.125))
-        rows = g.add("Reshape", numbers, g.w([64, 8 * bits], "int64"))
-        index = g.x(3, dtype=TensorProto.INT64)
-        g.add("GatherBlockQuantized", rows, index, scales, quantize_axis=1, **facts)
-        operands = [g.x(9, 64, dtype=F32), numbers, scales]
-        g.add("MatMulNBits", *operands, K=64, N=64, accuracy_level=4, **facts)
     return g.model()
 
 

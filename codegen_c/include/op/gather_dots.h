@@ -4,7 +4,7 @@
 //   in    index: I [count]
 //   out   y: i8 [count, (depth * bits + 7) // 8]
 //   fact  bits: 4 8
-//   fact  kr: 1 4 8
+//   fact  kr: 1 2 4 8
 //   fact  flip: 0 1
 //
 // Rows of a quantised table that stands as packing wq_dots makes it: steps of 16 numbers of 16

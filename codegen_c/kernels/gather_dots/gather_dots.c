@@ -1,4 +1,4 @@
-// kernel: gather_dots INDEX=i64 BITS=4 KR=4 FLIP=0
+// kernel: gather_dots INDEX=i64
 // op: gather_dots
 // dtype: index=i32,i64
 // arch: portable
