@@ -4,8 +4,7 @@ Enters: the matches of a module and the kernel of each, before weights are packe
 matches, and a note for each such table. A language model's embedding is often its output matrix,
 too: ``gather`` reads rows, the product panels of columns, so the package would have both orders.
 Where the product's kernel packs panels of whole elements, ``gather_panels`` reads the rows from
-these, in about 4 instructions for each element of a row; ``gather_dots`` reads those of quantised
-numbers that stand as dot products take them.
+these, in about 4 instructions for each element of a row.
 
 Example
 -------
@@ -103,7 +102,7 @@ def with_tied_tables(
                 key = tied.var, tied.operand
                 if key not in panels:
                     panels[key] = tied.packed()
-                made = _of_panels(match, tied, panels[key], table, arch, func)
+                made = _of_panels(match, panels[key], table, arch, func)
                 if made is not None:
                     new[var], kernels[var] = made, made.kernels[0]
                     how = "once: rows are read out of the product's panels"
@@ -161,18 +160,14 @@ def _equal(a: Array, b: Array) -> bool:
 
 
 def _of_panels(
-    match: Match, tied: _Product, packed: Array, table: Array, arch: str, func: relax.Function
+    match: Match, packed: Array, table: Array, arch: str, func: relax.Function
 ) -> Match | None:
-    """Gather of rows from a product's packed weights; None without such a kernel."""
-    facts = {"axis": len(table), "count": match.request.facts["count"]}
-    if tied.how.name == "wq_dots":
-        op, options = "gather_dots", dict(tied.how.options)
-        bits, depth = tied.match.request.facts["bits"], tied.array.shape[1]
-        facts |= {"depth": depth, "bits": bits, "kr": options["kr"], "flip": options["flip"]}
-    else:
-        op = "gather_panels"
-        facts |= {"depth": table.shape[1], "nr": packed.shape[2]}
+    """Gather of a product's panels ``[panels, depth, nr]``; None without such a kernel."""
+    facts = {
+        "axis": len(table), "depth": table.shape[1], "nr": packed.shape[2],
+        "count": match.request.facts["count"],
+    }  # fmt: skip
     operands = {"x": packed, "index": match.request.operands["index"]}
-    asked = Request(op, facts, operands).checked(match.var, symbols_of(func))
+    asked = Request("gather_panels", facts, operands).checked(match.var, symbols_of(func))
     kernels = registry.alternatives(asked.op, arch, asked.facts)
     return replace(match, request=asked, kernels=kernels) if kernels else None

@@ -177,13 +177,9 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
 def rows_in_panels(name: str, array: Array, call: Call) -> tuple[Array, bool]:
     """The columns of a product's constant, ``[N, K]``, and whether packing keeps its elements.
 
-    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements, or the
-    steps of `wq_dots`. Those of quantised weights of 4 bits are bytes of two; of their scales K is
-    the number of blocks.
+    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements. Those
+    of quantised weights of 4 bits are bytes of two; of their scales K is the number of blocks.
     """
-    if name == "wq_dots":
-        narrow = int(call.facts["bits"]) == 4
-        return packed_rows(array, "i4").view(np.int8) if narrow else array, True
     if name == "wq_panels":
         return _bytes_of_rows(array, call), True
     if name == "wq_blocks":
