@@ -5,7 +5,7 @@
 // A range of panels rounds the rows itself, once for MEGCC_WQ8_ROWS of them, into the workspace, so
 // that ranges share nothing: of 576 by 1536 numbers that is a hundredth of the work. One row, and
 // what tiles leave, multiplies packed weights. Tiles of MEGCC_WQ8_TILE rows read the weights of a
-// panel as bytes, which the workspace has behind the rows.
+// panel as bytes, or in 16 bits, which the workspace has before the rows.
 //
 // A header of a machine stands before this one (megcc_wq_int8_rows.h).
 #ifndef MEGCC_MATMUL_WQ_INT8_H

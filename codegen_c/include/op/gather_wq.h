@@ -3,9 +3,9 @@
 //
 //   in    x: i8 [axis, depth]
 //   in    index: I [count]
-//   in    scale: S [axis * ((depth + block - 1) // block)]
+//   in    scale: f32 [axis * ((depth + block - 1) // block)]
 //   in    zero: i8 [axis * ((depth + block - 1) // block)] if zero
-//   out   y: S [count, depth]
+//   out   y: f32 [count, depth]
 //   fact  bits: 4 8
 //   fact  zero: 0 1
 //

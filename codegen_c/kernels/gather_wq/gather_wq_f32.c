@@ -1,4 +1,6 @@
+// kernel: gather_wq_f32 INDEX=i64 BITS=4 ZERO=1
 // op: gather_wq
+// dtype: index=i32,i64
 // arch: portable
 // isa: none
 // rank: 0
@@ -6,13 +8,11 @@
 // pack: x=wq_rows scale=wq_row_blocks zero=wq_row_blocks
 // work: count
 // cost: 8 * depth
-// kernel: gather_wq_f32 dtype="scale=f32 index=i32,i64" INDEX=i64 BITS=4 ZERO=1
-// kernel: gather_wq_f16 dtype="scale=f16 index=i32,i64" INDEX=i64 BITS=4 ZERO=1 MEGCC_F16=1
 //
 // A work item is one row of the output. Numbers of a row are found one by one: a product reads the
 // whole table where a run reads a few rows of it.
 #include "megcc_dtype.h"
-#include "megcc_elem.h"
+#include "megcc_kernel.h"
 #include "op/gather_wq.h"
 
 // Rows of a panel that stand side by side in groups of KR numbers, and numbers of a step.
@@ -46,7 +46,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
   const size_t row_bytes =
       (size_t)(depth / block) * (size_t)block_bytes + (size_t)(BITS == 4 ? (last + 1) / 2 : last);
   const size_t steps = (size_t)((depth + STEP - 1) / STEP);
-  megcc_elem_t *y = (megcc_elem_t *)ptr[3 + ZERO] + (ptrdiff_t)begin * depth;
+  float *y = (float *)ptr[3 + ZERO] + (ptrdiff_t)begin * depth;
   (void)workspace;
   for (int32_t item = begin; item < end; ++item) {
     MEGCC_CTYPE(INDEX) k = index[item];
@@ -54,7 +54,7 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     const int32_t row = k < 0 ? 0 : k >= axis ? axis - 1 : (int32_t)k;
     const int32_t lane = row % nr;
     const size_t panel = (size_t)(row / nr), first = panel * (size_t)blocks * (size_t)nr;
-    const megcc_elem_t *scale = (const megcc_elem_t *)ptr[2] + first + lane;
+    const float *scale = (const float *)ptr[2] + first + lane;
     const int8_t *zero = ZERO ? (const int8_t *)ptr[3] + first + lane : NULL;
     const int8_t *from = ptr[0];
     if (kr) {
@@ -64,12 +64,12 @@ void MEGCC_SYMBOL(void *const *ptr, const int32_t *attr, void *workspace, int32_
     }
     for (int32_t i = 0; i < depth; i += block, scale += nr) {
       const int32_t length = depth - i < block ? depth - i : block;
-      const float by = megcc_elem_f32(*scale);
+      const float by = *scale;
       const int32_t less = ZERO ? *zero : 0;
       for (int32_t j = 0; j < length; ++j) {
         const int32_t number = kr ? megcc_of_groups(from, i + j, kr, attr[GATHER_WQ_FLIP])
                                   : megcc_of_panels(from, j, nr);
-        *y++ = megcc_elem_of((float)(number - less) * by);
+        *y++ = (float)(number - less) * by;
       }
       if (ZERO) zero += nr;
       if (!kr) from += (ptrdiff_t)block_bytes * nr;
