@@ -225,6 +225,19 @@ def cached(softcap: float) -> onnx.ModelProto:
     return g.model()
 
 
+def quantised_tables() -> onnx.ModelProto:
+    """Rows of quantised tables: 4 and 8 bits, with zero points and without."""
+    g, rng = Nodes(), np.random.default_rng(0)
+    for bits, zero in ((4, 0), (8, 1)):
+        table = g.w(rng.integers(0, 256, (9, 32 * bits // 8)), "u1")
+        index = g.w([3, 1], "i8")
+        operands = [table, index, g.w(np.full((9, 2), 0.5))]
+        if zero:
+            operands.append(g.w(np.full((9, 2 * bits // 8), 0x35), "u1"))
+        g.add("GatherBlockQuantized", *operands, domain="com.microsoft", bits=bits, block_size=16)
+    return g.model()
+
+
 def bf16() -> onnx.ModelProto:
     """A model in bf16, whose weights stay so."""
     g, kind = Nodes(), TensorProto.BFLOAT16

@@ -9,6 +9,7 @@ from tvm_megcc.fuse import (
     cached_attention,
     conv2d,
     elementwise,
+    gather_wq,
     lut,
     matmul,
     matmul_wq,
@@ -27,8 +28,8 @@ from tvm_megcc.fuse.request import Anchor
 
 _OPERATORS = (
     quantised, quantised_binary, quantised_pool, quantised_resize, quantised_softmax, lut, conv2d,
-    attention, cached_attention, matmul_wq, matmul, pool2d, reduction, resize2d, movement,
-    elementwise, quantise,
+    attention, cached_attention, matmul_wq, gather_wq, matmul, pool2d, reduction, resize2d,
+    movement, elementwise, quantise,
 )  # fmt: skip
 
 

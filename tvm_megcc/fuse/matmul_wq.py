@@ -115,10 +115,10 @@ def _request(steps: int, parts: Parts, tail: Tail) -> Request | None:
     rows, scales, zeros, block = found
     n, k = rows.shape
     m: Size = product(lhs_shape[:-1])
-    centred = _centred(rows, zeros)
-    if centred is None or not rows.size:
+    held = centred(rows, zeros)
+    if held is None or not rows.size:
         return None
-    bits, rows, zeros = centred
+    bits, rows, zeros = held
     operands = {"lhs": lhs, "rhs": rows, "scale": scales}
     if zeros.any():
         operands["zero"] = zeros
@@ -163,7 +163,7 @@ def _columns(
     return rows, scales, zeros, block
 
 
-def _centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:
+def centred(rows: Array, zeros: Array) -> tuple[int, Array, Array] | None:
     """Bits (4 if all numbers fit, else 8), numbers and zero points as i8; None for others."""
     wide = rows.astype(np.int16), zeros.astype(np.int16)
     middles = {"uint8": (8, 128), "int8": (0, 0)}.get(str(rows.dtype), ())

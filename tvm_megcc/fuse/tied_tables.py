@@ -4,7 +4,8 @@ Enters: the matches of a module and the kernel of each, before weights are packe
 matches, and a note for each such table. A language model's embedding is often its output matrix,
 too: ``gather`` reads rows, the product panels of columns, so the package would have both orders.
 Where the product's kernel packs panels of whole elements, ``gather_panels`` reads the rows from
-these, in about 4 instructions for each element of a row.
+these, in about 4 instructions for each element of a row. ``gather_wq`` reads a quantised table in
+any layout of a product's; numbers, scales and zero points that are packed alike are stored once.
 
 Example
 -------
@@ -22,9 +23,14 @@ from tvm import relax
 from tvm_megcc.fuse.match import Match
 from tvm_megcc.fuse.request import Request
 from tvm_megcc.kernels import packing, registry
+from tvm_megcc.kernels.expression import Fact
 from tvm_megcc.kernels.kernel_file import KernelFile, Packing
 from tvm_megcc.relax_tools.exprs import constant
 from tvm_megcc.relax_tools.shape_exprs import symbols_of
+
+_ONCE = "once: rows are read out of the product's panels"
+#: Facts of a `matmul_wq` and of a `gather_wq` that are equal where they have one table.
+_SAME_QUANTISED = (("n", "axis"), ("k", "depth"), ("bits", "bits"), ("block", "block"))
 
 Matches = Mapping[relax.Var, Match]
 Array = packing.Array
@@ -56,6 +62,23 @@ class _Product:
             return False
         rows, _ = packing.rows_in_panels(self.how.name, self.array, self.call)
         return rows.shape == table.shape and _equal(rows, table)
+
+    def has_quantised(self, gather: Request) -> bool:
+        """Whether the numbers and blocks of a `gather_wq` are those of the product."""
+        mine, facts, table = self.match.request.facts, gather.facts, _array(gather.operands["x"])
+        same = [mine.get(a) == facts[b] for a, b in _SAME_QUANTISED]
+        return (
+            self.operand == "rhs"
+            and all(same)
+            and table is not None
+            and (_equal(self.array, table))
+        )
+
+    @property
+    def layout(self) -> dict[str, Fact]:
+        """Facts of a `gather_wq` of the product's panels."""
+        given = {name: int(value) for name, value in self.how.options}
+        return {"nr": packing.WQ_COLUMNS, "kr": 0, "flip": 0, **given}
 
     def packed(self) -> Array:
         options = dict(self.how.options)
@@ -93,6 +116,13 @@ def with_tied_tables(
     for func, matches in functions:
         new = dict(matches)
         for var, match in matches.items():
+            name = names.get(var.name, var.name)
+            if match.request.op == "gather_wq":
+                owner = next((p for p in products if p.has_quantised(match.request)), None)
+                if owner is not None:
+                    new[var] = _in_layout(match, owner)
+                    said[name] = f"{_nbytes(match.request)} bytes, stored {_ONCE}"
+                continue
             table = _table(match)
             tied = None if table is None else _tied(products, table)
             if table is None or tied is None:
@@ -105,8 +135,8 @@ def with_tied_tables(
                 made = _of_panels(match, panels[key], table, arch, func)
                 if made is not None:
                     new[var], kernels[var] = made, made.kernels[0]
-                    how = "once: rows are read out of the product's panels"
-            said[names.get(var.name, var.name)] = f"{table.nbytes} bytes, stored {how}"
+                    how = _ONCE
+            said[name] = f"{table.nbytes} bytes, stored {how}"
         found.append(new)
     return found, said
 
@@ -144,6 +174,20 @@ def _tied(products: Sequence[_Product], table: Array) -> _Product | None:
     """A product by the table, preferably one that packs it in panels."""
     found = [product for product in products if product.has(table)]
     return min(found, key=lambda product: not product.stays, default=None)
+
+
+def _in_layout(gather: Match, product: _Product) -> Match:
+    """A `gather_wq` of a product's panels."""
+    request = gather.request
+    facts = {**request.facts, **product.layout}
+    return replace(gather, request=Request(request.op, facts, request.operands))
+
+
+def _nbytes(gather: Request) -> int:
+    """Bytes of the numbers of a `gather_wq`."""
+    table = _array(gather.operands["x"])
+    assert table is not None
+    return table.size // (2 if gather.facts["bits"] == 4 else 1)
 
 
 def _equal(a: Array, b: Array) -> bool:

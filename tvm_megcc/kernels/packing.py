@@ -311,6 +311,10 @@ def _bytes_of_rows(array: Array, call: Call) -> Array:
     return np.concatenate([packed_rows(part, "i4").view(np.int8) for part in parts], axis=1)
 
 
+#: Columns of a panel of `wq_dots`.
+WQ_COLUMNS = 16
+
+
 @packer
 def wq_dots(array: Array, call: Call, kr: int, flip: int) -> Array:
     """Quantised weights ``[N, K]`` for dot products with rows in int8: ``[ceil(N / 16), bytes]``.
@@ -342,6 +346,22 @@ def wq_blocks(array: Array, call: Call, nr: int) -> Array:
         return array
     blocks = -(-int(call.facts["k"]) // int(call.facts["block"]))
     return _panels(array.reshape(-1, blocks), nr)
+
+
+@packer
+def wq_rows(array: Array, call: Call) -> Array:
+    """A quantised table ``[N, K]`` as the product packs it from which its rows are read.
+
+    `wq_panels` where the fact ``kr`` is 0, else `wq_dots`; reads ``nr`` and ``flip``, too.
+    """
+    nr, kr, flip = (int(call.facts[name]) for name in ("nr", "kr", "flip"))
+    return wq_dots(array, call, kr, flip) if kr else wq_panels(array, call, nr)
+
+
+@packer
+def wq_row_blocks(array: Array, call: Call) -> Array:
+    """Scales or zero points of the blocks of a table's rows, as `wq_blocks` has a product's."""
+    return _panels(array.reshape(int(call.facts["axis"]), -1), int(call.facts["nr"]))
 
 
 @packer

@@ -5,7 +5,7 @@
 // A range of panels rounds the rows itself, once for MEGCC_WQ8_ROWS of them, into the workspace, so
 // that ranges share nothing: of 576 by 1536 numbers that is a hundredth of the work. One row, and
 // what tiles leave, multiplies packed weights. Tiles of MEGCC_WQ8_TILE rows read the weights of a
-// panel as bytes, which the workspace has behind the rows.
+// panel as bytes, or in 16 bits, which the workspace has before the rows.
 //
 // A header of a machine stands before this one (megcc_wq_int8_rows.h).
 #ifndef MEGCC_MATMUL_WQ_INT8_H
@@ -148,19 +148,30 @@ MEGCC_INLINE megcc_w16 megcc_wq8_panel(megcc_wq_at_t at, megcc_wq8_rows_t row, i
 #endif
 
 #if MEGCC_WQ8_TILE
-#define MEGCC_WQ8_SCALES (MEGCC_WQ8_MM ? 64 : 32)  // bytes of eight of them
+#define MEGCC_WQ8_SCALES (MEGCC_WQ8_MM ? 64 : 32)    // bytes of eight of them
+#define MEGCC_WQ8_HALF_STEP (128 << MEGCC_WQ8_WIDE)  // bytes of 16 k of eight columns
+
+#ifndef MEGCC_WQ8_TILE_OFFSET
+#define MEGCC_WQ8_TILE_OFFSET MEGCC_WQ8_OFFSET
+#if MEGCC_WQ8_OFFSET
+// What sums begin with, for a 1 of the row's sum, of eight columns at p and of the others at q.
+MEGCC_INLINE void megcc_wq8_put_zero(const int8_t *zero, int8_t *p, int8_t *q) {
+  megcc_wq8_put(megcc_wq8_bits(megcc_wq8_start(zero, 1)), p, q);
+}
+#endif
+#endif
 
 // A panel as tiles read it: of each half, and of each of its blocks, zero points, bytes and scales.
 MEGCC_HOT static void megcc_wq8_prepared(const megcc_wq8_t *g, megcc_wq_at_t at, int8_t *p,
                                          size_t half) {
   const int32_t length = megcc_wq8_steps(g->block);
   for (int32_t left = g->steps; left > 0; left -= length) {
-#if MEGCC_WQ8_OFFSET
-    megcc_wq8_put(megcc_wq8_bits(megcc_wq8_start(at.zero, 1)), p, p + half);
+#if MEGCC_WQ8_TILE_OFFSET
+    megcc_wq8_put_zero(at.zero, p, p + half);
     p += MEGCC_WQ8_SCALES;
 #endif
     const int32_t steps = STEPS ? STEPS : length < left ? length : left;
-    for (int32_t s = 0; s < steps; ++s, p += 128, at.weights += 32 * BITS) {
+    for (int32_t s = 0; s < steps; ++s, p += MEGCC_WQ8_HALF_STEP, at.weights += 32 * BITS) {
       megcc_wq8_unpack(at.weights, p);
       megcc_wq8_unpack(at.weights + 16 * BITS, p + half);
     }
@@ -177,8 +188,8 @@ MEGCC_INLINE void megcc_wq8_panels(const megcc_wq8_t *g, void *const *ptr, const
   const size_t bytes = (size_t)g->steps * (32 * BITS), each = megcc_wq8_row_bytes(g);
   int32_t tiles = 0;  // rows of them
 #if MEGCC_WQ8_TILE
-  const size_t half =
-      (size_t)g->steps * 128 + (size_t)g->blocks * (MEGCC_WQ8_SCALES << MEGCC_WQ8_OFFSET);
+  const size_t half = (size_t)g->steps * MEGCC_WQ8_HALF_STEP +
+                      (size_t)g->blocks * (MEGCC_WQ8_SCALES << MEGCC_WQ8_TILE_OFFSET);
   int8_t *panel = (int8_t *)workspace;
   tiles = (rows + 1) / MEGCC_WQ8_TILE * MEGCC_WQ8_TILE;  // three rows are a tile, too
   if (tiles) workspace += 2 * half;

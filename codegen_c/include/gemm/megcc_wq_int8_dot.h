@@ -10,6 +10,7 @@
 #define MEGCC_WQ8_UNIT (MEGCC_WQ8_MM ? 8 : 16)
 #define MEGCC_WQ8_FLIP 0
 #define MEGCC_WQ8_TILE 4
+#define MEGCC_WQ8_WIDE 0
 #define MEGCC_WQ8_SHIFT (BITS == 4 ? 4 : 0)
 
 #include "gemm/megcc_wq_int8_rows.h"

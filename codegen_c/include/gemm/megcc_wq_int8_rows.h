@@ -13,6 +13,7 @@
 //   MEGCC_WQ8_SHIFT   bits by which products are too large
 //   MEGCC_WQ8_UNIT    k of a row side by side where several rows stand together
 //   MEGCC_WQ8_TILE    rows of a tile; 0: no tiles
+//   MEGCC_WQ8_WIDE    1: tiles read weights in 16 bits
 //
 //   megcc_wq8_sixteen(to, half, a, inverse)
 //     16 elements by `inverse` as bytes, at `to` and `half` bytes on; returns their sum, where
@@ -29,9 +30,11 @@
 // and where there are tiles
 //
 //   megcc_wq8_unpack(w, to)
-//     half a step in bytes, 128 of them
+//     half a step, 128 numbers
 //   megcc_wq8_bits(sums)
 //     their bits, as megcc_w16
+//   MEGCC_WQ8_TILE_OFFSET, megcc_wq8_put_zero(zero, p, q)
+//     instead of megcc_wq8_bits: whether weights of tiles have an offset, and what sums begin with
 //   megcc_wq8_put(w, p, q)
 //     numbers of eight columns as a tile reads them; those of the other eight at q
 //   megcc_wq8_tile(p, rows, length, steps, out)

@@ -14,6 +14,7 @@
 #define MEGCC_WQ8_SHIFT 0
 #define MEGCC_WQ8_UNIT 16
 #define MEGCC_WQ8_TILE 4
+#define MEGCC_WQ8_WIDE 0
 #define MEGCC_SIMD_MAX 8
 
 #include "gemm/megcc_wq_int8_rows.h"

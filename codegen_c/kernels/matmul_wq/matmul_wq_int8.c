@@ -11,7 +11,7 @@
 // let flips = max(zero, MEGCC_WQ8_FLIP)
 // let scales = 64 * (1 + MEGCC_WQ8_MM) * (1 + flips)
 // workspace: rows * (depth + 8 * blocks)
-//   + (16 * depth + blocks * scales if MEGCC_WQ8_TILE else 0)
+//   + (16 * depth * (1 + MEGCC_WQ8_WIDE) + blocks * scales if MEGCC_WQ8_TILE else 0)
 // inplace: residual
 // work: ceil(n, MEGCC_WQ_COLS)
 // cost: (m + 1) * MEGCC_WQ_COLS * k * 3 // 8

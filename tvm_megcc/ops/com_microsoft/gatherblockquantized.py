@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tvm import relax
 
-from tvm_megcc.core.dtypes import DType, of_numpy, packed_rows, unpacked_rows
+from tvm_megcc.core.dtypes import DType, of_numpy, unpacked_rows
+from tvm_megcc.relax_tools.quantised_tables import rows as table_rows
 
 from ...dims import Size
 from ...shapes.axes import normal_axis
@@ -48,9 +50,11 @@ class GatherBlockQuantized(OnnxOp):
         known = [inputs.known(k) if inputs.has(k) else None for k in (0, 2, 3)]
         table = _Table(ctx, inputs, attrs, along, axis, bits)
         is_float = kind is not None and kind.is_float
-        whole = known[0] is not None and (known[2] is not None or not inputs.has(3))
-        if whole and not is_float and axis == rank - 1 and along != axis:
-            return table.of_constants()
+        whole = all(array is not None for array in known[: 2 + inputs.has(3)])
+        if whole and not is_float and axis == rank - 1 and along == 0 != axis:
+            rows = table.of_constants()
+            if rows is not None:
+                return rows
         return table.computed(kind if is_float else None, is_packed)
 
 
@@ -80,37 +84,39 @@ class _Table:
         data, self.index = checked(ctx, inputs, [along], data=inputs[0])
         self.index = from_front(ctx, self.index, ctx.shape(data)[along])
 
-    def of_constants(self) -> relax.Expr:
-        """Rows of a table that is known: signed numbers, 4 bits as two to a byte.
+    def of_constants(self) -> relax.Expr | None:
+        """Rows of a table that is known, by the function that a kernel takes.
 
-        This is how a product by the same numbers has them, so that both read one table.
+        None where a row of the table is no row of blocks: several lines that end within a block.
         """
         ctx, inputs = self.ctx, self.inputs
-        table, points = inputs.need(0, "its table"), inputs.known(3) if inputs.has(3) else None
-        is_bytes, signed = inputs.dtype(0) == "uint8", str(table.dtype).startswith("int")
-        width = 8 if self.bits == 8 else 4
-        middle = 0 if signed else 1 << (width - 1)
+        table, scales = inputs.need(0, "its table"), inputs.need(2, "its scales")
+        lines = math.prod(table.shape[1:-1])
+        if lines > 1 and self.length % self.block or scales.shape[:-1] != table.shape[:-1]:
+            return None
+        is_bytes = inputs.dtype(0) == "uint8"
 
-        def centred(array: Array, length: int) -> Array:
+        def rows(array: Array, length: int) -> Array:
             whole = unpacked_rows(array, f"u{self.bits}", length) if is_bytes else held(array)
-            return (whole.astype(np.int16) - middle).astype(np.int8)
+            return whole.reshape(len(table), lines * length)
 
-        numbers = centred(table, self.length)
-        if points is None:
-            zero = np.full(inputs.static_shape(2), self.middle - middle, np.int8)
+        numbers = rows(table, self.length)
+        if not inputs.has(3):
+            zeros = np.full((len(table), lines * self.blocks), self.middle, numbers.dtype)
         else:
-            zero = centred(points, self.blocks)
-            if zero.shape != tuple(inputs.shape(2)):
+            points = inputs.need(3, "its zero points")
+            found = unpacked_rows(points, f"u{self.bits}", self.blocks) if is_bytes else points
+            if found.shape != scales.shape:
                 raise ctx.ill_typed(
-                    f"its zero points are {list(zero.shape)}, its scales {list(inputs.shape(2))}"
+                    f"its zero points are {list(found.shape)}, its scales {list(scales.shape)}"
                 )
-        if width == 4:
-            numbers = packed_rows(numbers, "i4").view(np.int8)
-        rows = self._taken(ctx.const(numbers, "int8"))
-        if width == 4:
-            rows = _signed_halves(ctx, rows, self.length)
-        points_there = self._taken(ctx.const(zero, "int8")) if zero.any() else None
-        return self._scaled(rows, self._taken(inputs[2]), points_there, self.axis_behind)
+            zeros = rows(points, self.blocks)
+        made = table_rows(
+            ctx.builder, ctx.const(numbers, str(numbers.dtype)), self.index,
+            ctx.const(scales.reshape(len(table), -1), inputs.dtype(2)),
+            ctx.const(zeros, str(zeros.dtype)), self.block,
+        )  # fmt: skip
+        return ctx.reshape(made, [*ctx.shape(self.index), *table.shape[1:-1], self.length])
 
     def computed(self, kind: DType | None, is_packed: bool) -> relax.Expr:
         """Rows of any table; `kind` is its type if its numbers are floats."""
@@ -178,19 +184,6 @@ class _Table:
         if points is not None:
             value = ctx.emit(op.subtract(value, ctx.emit(op.astype(points, dtype))))
         return op.multiply(value, scales)
-
-
-def _signed_halves(ctx: Context, rows: relax.Expr, length: int) -> relax.Expr:
-    """``int8[..., length]`` of rows of bytes that hold two numbers, the first in the lower half."""
-    op, four = relax.op, ctx.const(4, "int8")
-    low = ctx.emit(op.right_shift(ctx.emit(op.left_shift(rows, four)), four))
-    both = ctx.emit(op.stack([low, ctx.emit(op.right_shift(rows, four))], -1))
-    shape = ctx.shape(rows)
-    whole = ctx.reshape(both, [*shape[:-1], 2 * shape[-1]])
-    if 2 * shape[-1] == length:
-        return whole
-    last = len(shape) - 1
-    return ctx.emit(op.strided_slice(whole, [last], [0], [length], [1]))
 
 
 def _unpacked(ctx: Context, packed: relax.Expr, bits: int, length: int) -> relax.Expr:
