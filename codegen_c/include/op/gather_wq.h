@@ -1,5 +1,4 @@
-// op gather_wq: rows of a quantised table in float, y[k, i] = (x[r, i] - zero[r, b]) * scale[r, b]
-// of the row r = index[k] and the block b = i / block.
+// op gather_wq: y[k, i] = (x[r, i] - zero[r, b]) * scale[r, b] of r = index[k] and b = i / block.
 //
 //   in    x: i8 [axis, depth]
 //   in    index: I [count]
