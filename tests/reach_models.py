@@ -215,10 +215,10 @@ def tied() -> onnx.ModelProto:
     return g.model()
 
 
-def cached(softcap: float) -> onnx.ModelProto:
+def cached(softcap: float, kind: int = F32) -> onnx.ModelProto:
     """Attention over a cache."""
     g = Nodes()
-    x, past = g.x(1, 2, 64, dtype=F32), [g.x(1, 2, 9, 8, dtype=F32) for _ in range(2)]
+    x, past = g.x(1, 2, 64, dtype=kind), [g.x(1, 2, 9, 8, dtype=kind) for _ in range(2)]
     last, total = g.w(np.array([6], np.int32)), g.w(np.array(7, np.int32))
     g.add("GroupQueryAttention", x, "", "", *past, last, total, domain="com.microsoft",
           num_heads=4, kv_num_heads=2, softcap=softcap)  # fmt: skip

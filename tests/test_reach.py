@@ -214,7 +214,8 @@ def test_reach_is_everything() -> None:
     models = reach_models
     for model in (
         models.quantised(), models.weights_alone(), models.halves(), models.bf16(), models.tied(),
-        models.cached(0.0), models.cached(2.0), models.quantised_tables(),
+        models.cached(0.0), models.cached(2.0), models.cached(0.0, TensorProto.FLOAT16),
+        models.quantised_tables(),
     ):  # fmt: skip
         found |= reach.reached(model, MACHINES)
     found |= reach.reached(models.narrowed(), preference=Preference(precision="fp16"))

@@ -11,6 +11,7 @@
 #define MEGCC_ATTENTION_CACHED_H
 
 #include "gemm/megcc_attention.h"
+#include "megcc_unroll.h"
 #include "op/attention_cached.h"
 
 #ifndef SOFTCAP
@@ -96,6 +97,17 @@ MEGCC_INLINE void megcc_cached_weights(float *s, int32_t lo, int32_t hi) {
   (void)s, (void)lo, (void)hi;
 }
 
+// The sums of the lanes of four vectors.
+MEGCC_INLINE void megcc_cached_sums(float *s, megcc_vf a, megcc_vf b, megcc_vf c, megcc_vf d) {
+#if defined(__aarch64__) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE) && \
+    !defined(MEGCC_SIMD_SCALAR)
+  vst1q_f32(s, vpaddq_f32(vpaddq_f32(a, b), vpaddq_f32(c, d)));
+#else
+  s[0] = megcc_vf_sum(a), s[1] = megcc_vf_sum(b);
+  s[2] = megcc_vf_sum(c), s[3] = megcc_vf_sum(d);
+#endif
+}
+
 // Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
 // as compilers keep arrays of vectors in memory.
 MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, int32_t first,
@@ -109,6 +121,7 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
                               *k3 = k2 + row;
     megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
     megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+    MEGCC_UNROLL(2)
     for (int32_t i = 0; i < whole; i += MEGCC_VL) {
       const megcc_vf x0 = MEGCC_CACHED_LOAD(k0 + i), x1 = MEGCC_CACHED_LOAD(k1 + i);
       const megcc_vf x2 = MEGCC_CACHED_LOAD(k2 + i), x3 = MEGCC_CACHED_LOAD(k3 + i);
@@ -126,18 +139,9 @@ MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, i
         c2 = megcc_vf_fma(c2, x2, y), c3 = megcc_vf_fma(c3, x3, y);
       }
     }
-    s[j] = megcc_vf_sum(a0), s[j + 1] = megcc_vf_sum(a1);
-    s[j + 2] = megcc_vf_sum(a2), s[j + 3] = megcc_vf_sum(a3);
-    if (heads > 1) {
-      float *t = s + w + j;
-      t[0] = megcc_vf_sum(b0), t[1] = megcc_vf_sum(b1);
-      t[2] = megcc_vf_sum(b2), t[3] = megcc_vf_sum(b3);
-    }
-    if (heads > 2) {
-      float *t = s + 2 * w + j;
-      t[0] = megcc_vf_sum(c0), t[1] = megcc_vf_sum(c1);
-      t[2] = megcc_vf_sum(c2), t[3] = megcc_vf_sum(c3);
-    }
+    megcc_cached_sums(s + j, a0, a1, a2, a3);
+    if (heads > 1) megcc_cached_sums(s + w + j, b0, b1, b2, b3);
+    if (heads > 2) megcc_cached_sums(s + 2 * w + j, c0, c1, c2, c3);
   }
   for (; j < last; ++j) {
     const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
@@ -170,6 +174,7 @@ MEGCC_INLINE void megcc_cached_values(const megcc_cached_t *c, const float *s, i
   const megcc_cached_elem_t *v = c->v + (size_t)first * row + i;
   megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
   megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+  MEGCC_UNROLL(2)
   for (int32_t j = first; j < last; ++j, v += row) {
     const megcc_vf x0 = MEGCC_CACHED_LOAD(v), x1 = MEGCC_CACHED_LOAD(v + MEGCC_VL);
     const megcc_vf x2 = MEGCC_CACHED_LOAD(v + 2 * MEGCC_VL),

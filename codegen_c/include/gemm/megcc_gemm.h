@@ -351,12 +351,12 @@ MEGCC_INLINE const megcc_gemm_panel_t *megcc_gemm_panels(const megcc_gemm_t *g, 
 #endif
 }
 
-// Wide tiles of one row, whose sums are soon made: little else may be done for each of them.
+// Many wide tiles of one row, whose sums are soon made: little else may be done for each of them.
 #if defined(MEGCC_GEMM_WIDE) && !defined(MEGCC_GEMM_PANELS) && !defined(MEGCC_SMALL)
 #if MEGCC_GEMM_WIDE * MEGCC_VL % NR == 0
 #define MEGCC_GEMM_IN_A_ROW
 // Those of columns [c0, c1); returns the first column that is left.
-MEGCC_INLINE int32_t megcc_gemm_row(const megcc_gemm_t *g, int32_t c0, int32_t c1) {
+MEGCC_HOT static int32_t megcc_gemm_row(const megcc_gemm_t *g, int32_t c0, int32_t c1) {
   megcc_gemm_at_t at;
   at.b = megcc_gemm_panels(g, c0, 0);
   at.bias = MEGCC_GEMM_BIAS(g, c0);
@@ -381,7 +381,7 @@ MEGCC_INLINE int32_t megcc_gemm_row(const megcc_gemm_t *g, int32_t c0, int32_t c
 // inside: a panel is read once per block while the block's rows stay in the cache.
 static void megcc_gemm_block(const megcc_gemm_t *g, int32_t rows, int32_t c0, int32_t c1) {
 #ifdef MEGCC_GEMM_IN_A_ROW
-  if (rows == 1) c0 = megcc_gemm_row(g, c0, c1);
+  if (rows == 1 && c1 - c0 >= 4 * MEGCC_GEMM_WIDTH) c0 = megcc_gemm_row(g, c0, c1);
 #endif
   for (int32_t c = c0; c < c1;) {
     const int32_t vectors = megcc_gemm_vectors(c1 - c), width = vectors * MEGCC_VL;

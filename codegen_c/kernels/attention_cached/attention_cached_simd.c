@@ -25,8 +25,8 @@
 //
 // A work item is one head of the cache and ATTENTION_BLOCK new rows. One or two rows read keys and
 // values where they are, for three heads at a time; more of them from panels, once a head.
-// * f16 widens what it loads, f16_fp16 multiplies one or two rows in f16. Scores and the softmax are
-//   f32 in both.
+// * f16 widens what it loads, f16_fp16 multiplies one or two rows in f16. Scores and the softmax
+//   are f32 in both.
 // `wide`: rows of f16 as floats.
 #include "gemm/megcc_attention_cached.h"
 
