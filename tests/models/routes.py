@@ -148,11 +148,13 @@ class Compiled:
         from tvm_megcc import relay
 
         library = entry.package.with_suffix(".so")
+        # The search for the best number of rows takes up to 8 s of a large model.
+        stream = 8 if self.model.macs > LIGHT_MACS else "auto"
         driver.compile_model(
             self.model.path,
             library,
             input_shapes=entry.shapes,
-            memory=MemoryOptions(stream="auto"),
+            memory=MemoryOptions(stream=stream),
         )
         loaded = tvm.runtime.load_module(str(library))
         module = relay.GraphModule(loaded["default"](tvm.cpu()))

@@ -29,7 +29,7 @@ extern const megcc_kernels_t *the_kernels;
 """
 
 _MAIN = """\
-#define main run_model
+#define main run_chosen
 {runner}
 #undef main
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {{
     if (argc > 1 && !strcmp(argv[argc - 1], kModels[i].name)) {{
       the_image = kModels[i].image;
       the_kernels = kModels[i].kernels;
-      return run_model(argc - 1, argv);
+      return run_chosen(argc - 1, argv);
     }}
   }}
   return 2;

@@ -46,7 +46,7 @@ class Forger:
     def __init__(self, package: str, folder: Path, arch: str = HOST) -> None:
         code, self.binary = write(package, folder, arch)
         self.image, self.arch, self.folder = Image.of(self.binary), arch, folder
-        flags = SANITIZE if arch == HOST else ["-g"]
+        flags = SANITIZE if arch == HOST else ["-g1", "-O1"]
         runner = toolchain.build(code, arch, build_dir=folder / "build", extra_cflags=flags)
         self.program = folder / "test_forged"
         command = [toolchain.find_compiler(arch), *FLAGS, *flags, *defines(package)]
