@@ -437,7 +437,7 @@ def write_gguf(dims: Dims, form: str, path: Path, seed: int = 0) -> None:
 
 
 def _llama(dims: Dims, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Weights by llama.cpp's names, [columns, rows], drawn in another order than those of `built`."""
+    """Weights by llama.cpp's names, [columns, rows]; other draws than those of `built`."""
     rng = np.random.default_rng(seed)
     drawn: Callable[[int, int], np.ndarray] = partial(_columns, rng)
     width, kept, inner = dims.hidden, dims.kept_heads * dims.head, dims.inner
