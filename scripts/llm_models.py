@@ -3,7 +3,7 @@
 Enters: an architecture, its dims, the form of the weights and a seed. Leaves: an ONNX model with
 the ports ``input_ids``, ``attention_mask``, ``past_key_values.N.key`` and ``.value`` -> ``logits``,
 ``present.N.key`` and ``.value``: GroupQueryAttention with rotary places, MatMulNBits,
-GatherBlockQuantized. `write_gguf` writes the same weights of a Llama for llama.cpp. The models
+GatherBlockQuantized. `write_gguf` writes a Llama of the same dims for llama.cpp. The models
 measure a compiler and have nothing to say.
 
 Example
@@ -437,7 +437,7 @@ def write_gguf(dims: Dims, form: str, path: Path, seed: int = 0) -> None:
 
 
 def _llama(dims: Dims, seed: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Weights by llama.cpp's names, [columns, rows], in the order in which they are drawn."""
+    """Weights by llama.cpp's names, [columns, rows]; other draws than those of `built`."""
     rng = np.random.default_rng(seed)
     drawn: Callable[[int, int], np.ndarray] = partial(_columns, rng)
     width, kept, inner = dims.hidden, dims.kept_heads * dims.head, dims.inner
