@@ -234,3 +234,23 @@ def chain() -> onnx.ModelProto:
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def pyramid() -> onnx.ModelProto:
+    """Convolutions and poolings of 32 rows down to one: line buffers of the last have all rows."""
+    d = _Drawing(1)
+    y, taken = "x", 3
+    for made, pooled in ((16, 2), (32, 2), (64, 1), (64, 2), (128, 1), (128, 2)):
+        y = d.add("Conv", y, d.random(made, taken, 3, 3), pads=[1] * 4)
+        y = d.add("Relu", y)
+        if pooled > 1:
+            y = d.add("MaxPool", y, kernel_shape=[pooled] * 2, strides=[pooled] * 2)
+        taken = made
+    y = d.add("Conv", y, d.random(32, taken, 2, 2))
+    graph = helper.make_graph(
+        d.nodes, "pyramid",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 32, 133])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 32, 1, None])],
+        d.weights,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

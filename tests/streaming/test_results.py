@@ -16,7 +16,7 @@ from tvm_megcc.host import package
 from tvm_megcc.memory_options import MemoryOptions
 
 from . import running
-from .images import chains, network
+from .images import chains, network, pyramid
 
 pytestmark = [pytest.mark.slow]
 
@@ -53,6 +53,14 @@ def test_random_images(
     _, whole = outputs(model, tmp_path, arch, "off")
     for stream in (1 + seed % 3, 4):
         assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
+
+
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_line_buffers_of_all_rows(arch: str, tmp_path: Path) -> None:
+    """Their rows are found again by the next iteration, though none moves."""
+    _, whole = outputs(pyramid(), tmp_path, arch, "off")
+    for stream in (1, 2):
+        assert outputs(pyramid(), tmp_path, arch, stream)[1] == whole, stream
 
 
 @pytest.mark.parametrize("seed", range(16, 20))

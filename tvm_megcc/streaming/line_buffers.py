@@ -107,8 +107,14 @@ class _Image:
         return min(self.height, most)
 
     @property
-    def stays(self) -> bool:
-        return not self.is_whole and self.made > self.base and self.rows < self.height
+    def is_handed_on(self) -> bool:
+        """Whether the next iteration finds rows of this one in the line buffer."""
+        return not self.is_whole and (self.made > self.base or self.rows == self.height)
+
+    @property
+    def moves(self) -> bool:
+        """Whether rows that are handed on are not where the next iteration wants them."""
+        return self.is_handed_on and self.rows < self.height
 
     def base_path(self) -> Path:
         """The row at the tensor's first byte."""
@@ -171,12 +177,12 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
         for storage, (first, last, size) in uses.items()
         if storage not in inner and first < group.last and last >= group.first
     )
-    held += sum(image.rows * image.row_bytes for image in inner.values() if image.stays)
+    held += sum(image.rows * image.row_bytes for image in inner.values() if image.is_handed_on)
     most = 0
     for call, _ in group.calls():
         places = (group.program.tensors[t].location for t in call.operands)
         storages = {at.index for at in places if at.space == "arena"} & inner.keys()
-        passing = (inner[s] for s in storages if not inner[s].stays)
+        passing = (inner[s] for s in storages if not inner[s].is_handed_on)
         most = max(most, sum(image.rows * image.row_bytes for image in passing))
     return held + most
 
@@ -368,7 +374,7 @@ class _Writer:
 
     def _slide(self, image: _Image, name: str) -> list[Step]:
         """The step that moves rows of an image which stay from one iteration to the next."""
-        if not image.stays:
+        if not image.moves:
             return []
         paths = image.base_path(), image.made_path()
         return [Slide(image.tensor, image.row_bytes, *paths, name)]

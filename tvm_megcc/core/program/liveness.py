@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tvm_megcc.core.program.program import Program
-from tvm_megcc.core.program.steps import Else, End, If, Loop, Slide, operands_of
+from tvm_megcc.core.program.steps import Call, Else, End, If, Loop, Slide, operands_of
 
 
 def regions(program: Program) -> dict[int, int]:
@@ -43,11 +45,21 @@ def live_steps(program: Program) -> dict[int, tuple[int, int]]:
     if around:
         ports = {program.tensors[p.tensor].location for p in (*program.inputs, *program.outputs)}
         outside = {at.index for at in ports if at.space == "arena"}
-        # A line buffer hands rows on to the next iteration.
-        slides = (step for step in program.calls if isinstance(step, Slide))
-        outside |= {program.tensors[s.tensor].location.index for s in slides}
+        outside |= {program.tensors[t].location.index for t in _handed_on(program)}
         found = {s: _around(span, around, s in outside) for s, span in found.items()}
     return found
+
+
+def _handed_on(program: Program) -> Iterator[int]:
+    """Tensors whose rows the next iteration of a loop over bands finds again.
+
+    Those whose rows are moved, and those that have room for all rows of their image.
+    """
+    for step in program.calls:
+        if isinstance(step, Slide):
+            yield step.tensor
+        elif isinstance(step, Call) and step.rows is not None:
+            yield from (step.operands[b.operand] for b in step.rows.operands if b.base.step == 0)
 
 
 def _around(span: tuple[int, int], found: list[tuple[int, int]], is_port: bool) -> tuple[int, int]:
