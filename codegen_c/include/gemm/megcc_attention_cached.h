@@ -97,6 +97,19 @@ MEGCC_INLINE void megcc_cached_weights(float *s, int32_t lo, int32_t hi) {
   (void)s, (void)lo, (void)hi;
 }
 
+// Scores: a vector, its lanes, queries, and what is done with them.
+typedef megcc_vf megcc_cached_v;
+typedef float megcc_cached_query_t;
+#define MEGCC_CACHED_LANES MEGCC_VL
+#define MEGCC_CACHED_TURNS MEGCC_UNROLL(2)
+#define MEGCC_CACHED_ZERO megcc_vf_zero()
+#define MEGCC_CACHED_KEY(p) MEGCC_CACHED_LOAD(p)
+#define MEGCC_CACHED_QUERY(p) megcc_vf_load(p)
+#define MEGCC_CACHED_FMA(a, x, y) megcc_vf_fma(a, x, y)
+#define MEGCC_CACHED_QUERY_F32(x) (x)
+
+MEGCC_INLINE float megcc_cached_sum(megcc_vf a) { return megcc_vf_sum(a); }
+
 // The sums of the lanes of four vectors.
 MEGCC_INLINE void megcc_cached_sums(float *s, megcc_vf a, megcc_vf b, megcc_vf c, megcc_vf d) {
 #if defined(__aarch64__) && MEGCC_VL == 4 && !defined(MEGCC_SIMD_PORTABLE) && \
@@ -106,65 +119,6 @@ MEGCC_INLINE void megcc_cached_sums(float *s, megcc_vf a, megcc_vf b, megcc_vf c
   s[0] = megcc_vf_sum(a), s[1] = megcc_vf_sum(b);
   s[2] = megcc_vf_sum(c), s[3] = megcc_vf_sum(d);
 #endif
-}
-
-// Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
-// as compilers keep arrays of vectors in memory.
-MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const float *q, int32_t first,
-                                      int32_t last, int32_t heads, float *s) {
-  const int32_t d = c->a.d, whole = d / MEGCC_VL * MEGCC_VL;
-  const size_t row = c->a.k_row, w = c->width;
-  const float *q1 = q + (heads > 1 ? d : 0), *q2 = q + (heads > 2 ? 2 * d : 0);
-  int32_t j = first;
-  for (; j + 4 <= last; j += 4) {
-    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row,
-                              *k3 = k2 + row;
-    megcc_vf a0 = megcc_vf_zero(), a1 = a0, a2 = a0, a3 = a0;
-    megcc_vf b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
-    MEGCC_UNROLL(2)
-    for (int32_t i = 0; i < whole; i += MEGCC_VL) {
-      const megcc_vf x0 = MEGCC_CACHED_LOAD(k0 + i), x1 = MEGCC_CACHED_LOAD(k1 + i);
-      const megcc_vf x2 = MEGCC_CACHED_LOAD(k2 + i), x3 = MEGCC_CACHED_LOAD(k3 + i);
-      megcc_vf y = megcc_vf_load(q + i);
-      a0 = megcc_vf_fma(a0, x0, y), a1 = megcc_vf_fma(a1, x1, y);
-      a2 = megcc_vf_fma(a2, x2, y), a3 = megcc_vf_fma(a3, x3, y);
-      if (heads > 1) {
-        y = megcc_vf_load(q1 + i);
-        b0 = megcc_vf_fma(b0, x0, y), b1 = megcc_vf_fma(b1, x1, y);
-        b2 = megcc_vf_fma(b2, x2, y), b3 = megcc_vf_fma(b3, x3, y);
-      }
-      if (heads > 2) {
-        y = megcc_vf_load(q2 + i);
-        c0 = megcc_vf_fma(c0, x0, y), c1 = megcc_vf_fma(c1, x1, y);
-        c2 = megcc_vf_fma(c2, x2, y), c3 = megcc_vf_fma(c3, x3, y);
-      }
-    }
-    megcc_cached_sums(s + j, a0, a1, a2, a3);
-    if (heads > 1) megcc_cached_sums(s + w + j, b0, b1, b2, b3);
-    if (heads > 2) megcc_cached_sums(s + 2 * w + j, c0, c1, c2, c3);
-  }
-  for (; j < last; ++j) {
-    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
-    megcc_vf a0 = megcc_vf_zero(), b0 = a0, c0 = a0;
-    for (int32_t i = 0; i < whole; i += MEGCC_VL) {
-      const megcc_vf x0 = MEGCC_CACHED_LOAD(k0 + i);
-      a0 = megcc_vf_fma(a0, x0, megcc_vf_load(q + i));
-      if (heads > 1) b0 = megcc_vf_fma(b0, x0, megcc_vf_load(q1 + i));
-      if (heads > 2) c0 = megcc_vf_fma(c0, x0, megcc_vf_load(q2 + i));
-    }
-    s[j] = megcc_vf_sum(a0);
-    if (heads > 1) s[w + (size_t)j] = megcc_vf_sum(b0);
-    if (heads > 2) s[2 * w + (size_t)j] = megcc_vf_sum(c0);
-  }
-  if (whole == d) return;
-  for (j = first; j < last; ++j) {
-    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
-    for (int32_t r = 0; r < heads; ++r) {
-      float sum = s[(size_t)r * w + (size_t)j];
-      for (int32_t i = whole; i < d; ++i) sum += MEGCC_CACHED_F32(k0[i]) * q[r * d + i];
-      s[(size_t)r * w + (size_t)j] = sum;
-    }
-  }
 }
 
 // Rows of values [first, last) times the weights in rows of `s`, elements [i, i + 4 vectors).
@@ -208,6 +162,66 @@ MEGCC_INLINE void megcc_cached_values(const megcc_cached_t *c, const float *s, i
 }
 
 #endif
+
+// Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
+// as compilers keep arrays of vectors in memory.
+MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const megcc_cached_query_t *q,
+                                      int32_t first, int32_t last, int32_t heads, float *s) {
+  const int32_t d = c->a.d, whole = d / MEGCC_CACHED_LANES * MEGCC_CACHED_LANES;
+  const size_t row = c->a.k_row, w = c->width;
+  const megcc_cached_query_t *q1 = q + (heads > 1 ? d : 0), *q2 = q + (heads > 2 ? 2 * d : 0);
+  int32_t j = first;
+  for (; j + 4 <= last; j += 4) {
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row,
+                              *k3 = k2 + row;
+    megcc_cached_v a0 = MEGCC_CACHED_ZERO, a1 = a0, a2 = a0, a3 = a0;
+    megcc_cached_v b0 = a0, b1 = a0, b2 = a0, b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0;
+    MEGCC_CACHED_TURNS
+    for (int32_t i = 0; i < whole; i += MEGCC_CACHED_LANES) {
+      const megcc_cached_v x0 = MEGCC_CACHED_KEY(k0 + i), x1 = MEGCC_CACHED_KEY(k1 + i);
+      const megcc_cached_v x2 = MEGCC_CACHED_KEY(k2 + i), x3 = MEGCC_CACHED_KEY(k3 + i);
+      megcc_cached_v y = MEGCC_CACHED_QUERY(q + i);
+      a0 = MEGCC_CACHED_FMA(a0, x0, y), a1 = MEGCC_CACHED_FMA(a1, x1, y);
+      a2 = MEGCC_CACHED_FMA(a2, x2, y), a3 = MEGCC_CACHED_FMA(a3, x3, y);
+      if (heads > 1) {
+        y = MEGCC_CACHED_QUERY(q1 + i);
+        b0 = MEGCC_CACHED_FMA(b0, x0, y), b1 = MEGCC_CACHED_FMA(b1, x1, y);
+        b2 = MEGCC_CACHED_FMA(b2, x2, y), b3 = MEGCC_CACHED_FMA(b3, x3, y);
+      }
+      if (heads > 2) {
+        y = MEGCC_CACHED_QUERY(q2 + i);
+        c0 = MEGCC_CACHED_FMA(c0, x0, y), c1 = MEGCC_CACHED_FMA(c1, x1, y);
+        c2 = MEGCC_CACHED_FMA(c2, x2, y), c3 = MEGCC_CACHED_FMA(c3, x3, y);
+      }
+    }
+    megcc_cached_sums(s + j, a0, a1, a2, a3);
+    if (heads > 1) megcc_cached_sums(s + w + j, b0, b1, b2, b3);
+    if (heads > 2) megcc_cached_sums(s + 2 * w + j, c0, c1, c2, c3);
+  }
+  for (; j < last; ++j) {
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
+    megcc_cached_v a0 = MEGCC_CACHED_ZERO, b0 = a0, c0 = a0;
+    for (int32_t i = 0; i < whole; i += MEGCC_CACHED_LANES) {
+      const megcc_cached_v x0 = MEGCC_CACHED_KEY(k0 + i);
+      a0 = MEGCC_CACHED_FMA(a0, x0, MEGCC_CACHED_QUERY(q + i));
+      if (heads > 1) b0 = MEGCC_CACHED_FMA(b0, x0, MEGCC_CACHED_QUERY(q1 + i));
+      if (heads > 2) c0 = MEGCC_CACHED_FMA(c0, x0, MEGCC_CACHED_QUERY(q2 + i));
+    }
+    s[j] = megcc_cached_sum(a0);
+    if (heads > 1) s[w + (size_t)j] = megcc_cached_sum(b0);
+    if (heads > 2) s[2 * w + (size_t)j] = megcc_cached_sum(c0);
+  }
+  if (whole == d) return;
+  for (j = first; j < last; ++j) {
+    const megcc_cached_elem_t *k0 = c->k + (size_t)j * row;
+    for (int32_t r = 0; r < heads; ++r) {
+      float sum = s[(size_t)r * w + (size_t)j];
+      for (int32_t i = whole; i < d; ++i)
+        sum += MEGCC_CACHED_F32(k0[i]) * MEGCC_CACHED_QUERY_F32(q[r * d + i]);
+      s[(size_t)r * w + (size_t)j] = sum;
+    }
+  }
+}
 
 // Exponentials of scores [lo, hi) of a row in their place, and one over their sum.
 MEGCC_INLINE float megcc_cached_softmax(const megcc_cached_t *c, float *s, int32_t lo, int32_t hi) {

@@ -23,6 +23,17 @@ MEGCC_INLINE float16x8_t megcc_cached_load(const uint16_t *p) {
   return vreinterpretq_f16_u16(vld1q_u16(p));
 }
 
+// Scores: a vector, its lanes, queries, and what is done with them.
+typedef float16x8_t megcc_cached_v;
+typedef uint16_t megcc_cached_query_t;
+#define MEGCC_CACHED_LANES 8
+#define MEGCC_CACHED_TURNS
+#define MEGCC_CACHED_ZERO vreinterpretq_f16_u16(vdupq_n_u16(0))
+#define MEGCC_CACHED_KEY(p) megcc_cached_load(p)
+#define MEGCC_CACHED_QUERY(p) megcc_cached_load(p)
+#define MEGCC_CACHED_FMA(a, x, y) vfmaq_f16(a, x, y)
+#define MEGCC_CACHED_QUERY_F32(x) megcc_f16_to_f32(x)
+
 // n elements of q from `at` on, as scores read them.
 MEGCC_INLINE const uint16_t *megcc_cached_query(const megcc_cached_t *c, size_t at, int32_t n) {
   void *const wide = c->wide;
@@ -55,65 +66,6 @@ MEGCC_INLINE void megcc_cached_sums(float *s, float16x8_t a, float16x8_t b, floa
 
 MEGCC_INLINE float megcc_cached_sum(float16x8_t a) {
   return vaddvq_f32(vaddq_f32(vcvt_f32_f16(vget_low_f16(a)), vcvt_high_f32_f16(a)));
-}
-
-// Dot products of `heads` rows of q, d apart, with keys [first, last) into rows of `s`. Named sums,
-// as compilers keep arrays of vectors in memory.
-MEGCC_INLINE void megcc_cached_scores(const megcc_cached_t *c, const uint16_t *q, int32_t first,
-                                      int32_t last, int32_t heads, float *s) {
-  const int32_t d = c->a.d, whole = d / 8 * 8;
-  const size_t row = c->a.k_row, w = c->width;
-  const uint16_t *q1 = q + (heads > 1 ? d : 0), *q2 = q + (heads > 2 ? 2 * d : 0);
-  const float16x8_t zero = vreinterpretq_f16_u16(vdupq_n_u16(0));
-  int32_t j = first;
-  for (; j + 4 <= last; j += 4) {
-    const uint16_t *k0 = c->k + (size_t)j * row, *k1 = k0 + row, *k2 = k1 + row, *k3 = k2 + row;
-    float16x8_t a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero;
-    float16x8_t b2 = zero, b3 = zero, c0 = zero, c1 = zero, c2 = zero, c3 = zero;
-    for (int32_t i = 0; i < whole; i += 8) {
-      const float16x8_t x0 = megcc_cached_load(k0 + i), x1 = megcc_cached_load(k1 + i);
-      const float16x8_t x2 = megcc_cached_load(k2 + i), x3 = megcc_cached_load(k3 + i);
-      float16x8_t y = megcc_cached_load(q + i);
-      a0 = vfmaq_f16(a0, x0, y), a1 = vfmaq_f16(a1, x1, y);
-      a2 = vfmaq_f16(a2, x2, y), a3 = vfmaq_f16(a3, x3, y);
-      if (heads > 1) {
-        y = megcc_cached_load(q1 + i);
-        b0 = vfmaq_f16(b0, x0, y), b1 = vfmaq_f16(b1, x1, y);
-        b2 = vfmaq_f16(b2, x2, y), b3 = vfmaq_f16(b3, x3, y);
-      }
-      if (heads > 2) {
-        y = megcc_cached_load(q2 + i);
-        c0 = vfmaq_f16(c0, x0, y), c1 = vfmaq_f16(c1, x1, y);
-        c2 = vfmaq_f16(c2, x2, y), c3 = vfmaq_f16(c3, x3, y);
-      }
-    }
-    megcc_cached_sums(s + j, a0, a1, a2, a3);
-    if (heads > 1) megcc_cached_sums(s + w + j, b0, b1, b2, b3);
-    if (heads > 2) megcc_cached_sums(s + 2 * w + j, c0, c1, c2, c3);
-  }
-  for (; j < last; ++j) {
-    const uint16_t *k0 = c->k + (size_t)j * row;
-    float16x8_t a0 = zero, b0 = zero, c0 = zero;
-    for (int32_t i = 0; i < whole; i += 8) {
-      const float16x8_t x0 = megcc_cached_load(k0 + i);
-      a0 = vfmaq_f16(a0, x0, megcc_cached_load(q + i));
-      if (heads > 1) b0 = vfmaq_f16(b0, x0, megcc_cached_load(q1 + i));
-      if (heads > 2) c0 = vfmaq_f16(c0, x0, megcc_cached_load(q2 + i));
-    }
-    s[j] = megcc_cached_sum(a0);
-    if (heads > 1) s[w + (size_t)j] = megcc_cached_sum(b0);
-    if (heads > 2) s[2 * w + (size_t)j] = megcc_cached_sum(c0);
-  }
-  if (whole == d) return;
-  for (j = first; j < last; ++j) {
-    const uint16_t *k0 = c->k + (size_t)j * row;
-    for (int32_t r = 0; r < heads; ++r) {
-      float sum = s[(size_t)r * w + (size_t)j];
-      for (int32_t i = whole; i < d; ++i)
-        sum += megcc_f16_to_f32(k0[i]) * megcc_f16_to_f32(q[r * d + i]);
-      s[(size_t)r * w + (size_t)j] = sum;
-    }
-  }
 }
 
 // Stores the floats of a vector; with `more` their sums with what is there.

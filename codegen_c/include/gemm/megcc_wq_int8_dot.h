@@ -263,38 +263,13 @@ MEGCC_INLINE void megcc_wq8_unpack(const int8_t *w, int8_t *to) {
   const float32x4_t row = vld1q_f32(scales);                                  \
   const float32x4_t row0 = vzip1q_f32(row, row), row1 = vzip2q_f32(row, row); \
   p += 64;
-
-// Four rows by eight columns.
-MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
-                                     int32_t steps, float *out) {
-  const float *scales = rows->scale;
-  const int32_t *sums = rows->sum;
-  const int8_t *at = rows->x;
-  (void)sums, (void)length;
-  MEGCC_WQ8_ALL(MEGCC_WQ8_TOTAL)
-  for (; steps > 0; steps -= STEPS ? STEPS : length) {
-    MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
-#if ZERO
-    const int32x4x4_t z = vld1q_s32_x4((const int32_t *)(const void *)p);
-    const int32x4_t sum = vld1q_s32(sums);
-    const int32x4_t sum0 = vzip1q_s32(sum, sum), sum1 = vzip2q_s32(sum, sum);
-    MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
-#endif
-    p += 64 * ZERO;
-#if STEPS == 2
-    MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP MEGCC_WQ8_TILE_STEP);
-#else
-    int32_t left = steps < length ? steps : length;
-    do MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP);
-    while (--left);
-#endif
-    MEGCC_WQ8_TILE_SCALES
-    MEGCC_WQ8_ALL(MEGCC_WQ8_ADD)
-    scales += 4;
-    sums += 4;
-  }
+#define MEGCC_WQ8_TILE_ZEROS                                                \
+  const int32x4x4_t z = vld1q_s32_x4((const int32_t *)(const void *)p);     \
+  const int32x4_t sum = vld1q_s32(sums);                                    \
+  const int32x4_t sum0 = vzip1q_s32(sum, sum), sum1 = vzip2q_s32(sum, sum); \
+  p += 64;
+#define MEGCC_WQ8_TILE_PUT \
   MEGCC_WQ8_PUT(0, 0) MEGCC_WQ8_PUT(0, 2) MEGCC_WQ8_PUT(1, 0) MEGCC_WQ8_PUT(1, 2)
-}
 #else
 #define MEGCC_WQ8_ALL(M) M(0, 0) M(0, 1) M(1, 0) M(1, 1) M(2, 0) M(2, 1) M(3, 0) M(3, 1)
 #define MEGCC_WQ8_SUM(r, c) MEGCC_WQ8_NONE(s##r##c)
@@ -324,6 +299,12 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   const float32x4_t scale0 = vld1q_f32(of_columns), scale1 = vld1q_f32(of_columns + 4); \
   const float32x4_t row = vld1q_f32(scales);                                            \
   p += 32;
+#define MEGCC_WQ8_TILE_ZEROS                                                               \
+  const int32_t *zeros = (const int32_t *)(const void *)p;                                 \
+  const int32x4_t z0 = vld1q_s32(zeros), z1 = vld1q_s32(zeros + 4), sum = vld1q_s32(sums); \
+  p += 32;
+#define MEGCC_WQ8_TILE_PUT MEGCC_WQ8_ALL(MEGCC_WQ8_PUT)
+#endif
 
 // Four rows by eight columns.
 MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *rows, int32_t length,
@@ -336,11 +317,9 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
   for (; steps > 0; steps -= STEPS ? STEPS : length) {
     MEGCC_WQ8_ALL(MEGCC_WQ8_SUM)
 #if ZERO
-    const int32_t *zeros = (const int32_t *)(const void *)p;
-    const int32x4_t z0 = vld1q_s32(zeros), z1 = vld1q_s32(zeros + 4), sum = vld1q_s32(sums);
+    MEGCC_WQ8_TILE_ZEROS
     MEGCC_WQ8_ALL(MEGCC_WQ8_LESS)
 #endif
-    p += 32 * ZERO;
 #if STEPS == 2
     MEGCC_WQ8_TILE_ASM(MEGCC_WQ8_TILE_STEP MEGCC_WQ8_TILE_STEP);
 #else
@@ -353,9 +332,8 @@ MEGCC_HOT static void megcc_wq8_tile(const int8_t *p, const megcc_wq8_rows_t *ro
     scales += 4;
     sums += 4;
   }
-  MEGCC_WQ8_ALL(MEGCC_WQ8_PUT)
+  MEGCC_WQ8_TILE_PUT
 }
-#endif
 
 #include "gemm/megcc_wq_int8_sixteen.h"
 
