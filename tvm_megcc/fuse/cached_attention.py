@@ -15,7 +15,8 @@ from tvm_megcc.core.dtypes import nbytes
 from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.relax_tools.attention_calls import Attended, callee, is_append
+from tvm_megcc.relax_tools.attention_calls import Attended, is_append
+from tvm_megcc.relax_tools.calls import tir_name
 from tvm_megcc.relax_tools.exprs import dtype_of
 
 
@@ -26,7 +27,7 @@ def anchors() -> Iterator[Anchor]:
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
     call = parts["root"]
-    name = callee(call)
+    name = tir_name(call)
     facts = Attended.of(name)
     if not is_append(name) and facts is None:
         return None

@@ -17,7 +17,7 @@ from tvm_megcc.fuse.epilogue import Tail
 from tvm_megcc.fuse.matmul_wq import centred
 from tvm_megcc.fuse.request import Anchor, Parts, Request
 from tvm_megcc.kernels.expression import Fact
-from tvm_megcc.relax_tools.attention_calls import callee
+from tvm_megcc.relax_tools.calls import tir_name
 from tvm_megcc.relax_tools.exprs import constant
 from tvm_megcc.relax_tools.quantised_tables import block_of
 
@@ -32,7 +32,7 @@ def anchors() -> Iterator[Anchor]:
 
 def _request(parts: Parts, tail: Tail) -> Request | None:
     call = parts["root"]
-    block = block_of(callee(call))
+    block = block_of(tir_name(call))
     if block is None:
         return None
     assert isinstance(call.args[1], relax.Tuple)

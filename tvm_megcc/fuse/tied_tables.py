@@ -58,7 +58,7 @@ class _Product:
 
     def has(self, table: Array) -> bool:
         """Whether the columns of the constant are equal to the rows of a table."""
-        if self.match.request.facts["n"] != len(table) or self.array.dtype != table.dtype:
+        if self.array.size != table.size or self.array.dtype != table.dtype:
             return False
         rows, _ = packing.rows_in_panels(self.how.name, self.array, self.call)
         return rows.shape == table.shape and _equal(rows, table)
@@ -67,12 +67,7 @@ class _Product:
         """Whether the numbers and blocks of a `gather_wq` are those of the product."""
         mine, facts, table = self.match.request.facts, gather.facts, _array(gather.operands["x"])
         same = [mine.get(a) == facts[b] for a, b in _SAME_QUANTISED]
-        return (
-            self.operand == "rhs"
-            and all(same)
-            and table is not None
-            and (_equal(self.array, table))
-        )
+        return all(same) and table is not None and _equal(self.array, table)
 
     @property
     def layout(self) -> dict[str, Fact]:
@@ -111,7 +106,7 @@ def with_tied_tables(
         Name of a gather's value -> note on its table, for ``tvmc inspect``.
     """
     products = [p for _, matches in functions for p in _products(matches, kernels)]
-    panels: dict[tuple[relax.Var, str], Array] = {}
+    panels: dict[relax.Var, Array] = {}
     found, said = [], {}
     for func, matches in functions:
         new = dict(matches)
@@ -129,10 +124,9 @@ def with_tied_tables(
                 continue
             how = f"twice: the product's {tied.kernel.stem} packs it in another order"
             if tied.stays:
-                key = tied.var, tied.operand
-                if key not in panels:
-                    panels[key] = tied.packed()
-                made = _of_panels(match, panels[key], table, arch, func)
+                if tied.var not in panels:
+                    panels[tied.var] = tied.packed()
+                made = _of_panels(match, panels[tied.var], table, arch, func)
                 if made is not None:
                     new[var], kernels[var] = made, made.kernels[0]
                     how = _ONCE
@@ -148,10 +142,7 @@ def _products(matches: Matches, kernels: Mapping[relax.Var, KernelFile]) -> Iter
             continue
         for name, how in kernel.packings(request.facts):
             array = _array(request.operands[name])
-            is_table = name == "rhs" or (
-                how.name == "wq_blocks" and request.facts["channel_scales"] == 1
-            )
-            if is_table and array is not None:
+            if name == "rhs" and array is not None:
                 yield _Product(var, match, kernel, name, how, array)
 
 

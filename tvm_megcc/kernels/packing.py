@@ -177,15 +177,10 @@ def matmul_panels(array: Array, call: Call, nr: int) -> Array:
 def rows_in_panels(name: str, array: Array, call: Call) -> tuple[Array, bool]:
     """The columns of a product's constant, ``[N, K]``, and whether packing keeps its elements.
 
-    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements. Those
-    of quantised weights of 4 bits are bytes of two; of their scales K is the number of blocks.
+    True where the packer of this name makes ``[ceil(N / nr), K, nr]`` of the very elements.
     """
-    if name == "wq_panels":
-        return _bytes_of_rows(array, call), True
-    if name == "wq_blocks":
-        return array.reshape(int(call.facts["n"]), -1), True
     if name.startswith("wq_"):
-        return array, False
+        return array, name == "wq_panels" and int(call.facts["bits"]) == 8
     return _columns(array, call), name == "matmul_panels"
 
 
@@ -299,16 +294,12 @@ def wq_panels(array: Array, call: Call, nr: int) -> Array:
     Two k of a block share a byte where the fact ``bits`` is 4, the first in the lower half. Reads
     ``block``, too.
     """
-    return _panels(_bytes_of_rows(array, call), nr)
-
-
-def _bytes_of_rows(array: Array, call: Call) -> Array:
-    """Quantised weights ``[N, K]`` as ``[N, bytes]``; each block of 4 bits begins with a byte."""
     block, bits = int(call.facts["block"]), int(call.facts["bits"])
     if bits == 8:
-        return array
+        return _panels(array, nr)
     parts = np.split(array, range(block, array.shape[1], block), axis=1)
-    return np.concatenate([packed_rows(part, "i4").view(np.int8) for part in parts], axis=1)
+    bytes_ = [packed_rows(part, "i4").view(np.int8) for part in parts]  # a block begins with a byte
+    return _panels(np.concatenate(bytes_, axis=1), nr)
 
 
 #: Columns of a panel of `wq_dots`.

@@ -22,7 +22,7 @@ from typing import Any
 
 from tvm import relax, te, tirx
 
-from tvm_megcc.relax_tools.calls import op_name
+from tvm_megcc.relax_tools.calls import tir_name
 
 APPEND = "megcc_append"
 
@@ -52,14 +52,6 @@ class Attended:
         return cls(scale, int(found[2], 16), cap)
 
 
-def callee(expr: object) -> str:
-    """Name of the TIR function that an expression calls; "" for any other expression."""
-    if op_name(expr) != "relax.call_tir":
-        return ""
-    assert isinstance(expr, relax.Call)
-    return str(expr.args[0].name_hint)
-
-
 def is_append(name: str) -> bool:
     """Whether a function of this name is `append`, also of other sizes."""
     return re.fullmatch(rf"{APPEND}(_?\d+)?", name) is not None
@@ -67,7 +59,7 @@ def is_append(name: str) -> bool:
 
 def is_of_cache(expr: object) -> bool:
     """Whether an expression is a call of `append` or `attend`."""
-    name = callee(expr)
+    name = tir_name(expr)
     return is_append(name) or Attended.of(name) is not None
 
 
@@ -124,7 +116,7 @@ def with_operands(
     builder: relax.BlockBuilder, call: relax.Call, operands: Sequence[relax.Expr]
 ) -> relax.Call:
     """A call of `append` or `attend` with other operands, whose type of element its result has."""
-    facts = Attended.of(callee(call))
+    facts = Attended.of(tir_name(call))
     if facts is not None:
         return _attended(builder, operands, facts)
     new, before, past = operands

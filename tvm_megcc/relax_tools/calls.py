@@ -24,6 +24,11 @@ def packed_name(expr: Any) -> str:
     return str(expr.args[0].global_symbol) if is_packed else ""
 
 
+def tir_name(expr: Any) -> str:
+    """Name of the TIR function that an expression calls; "" for any other expression."""
+    return str(expr.args[0].name_hint) if op_name(expr) == "relax.call_tir" else ""
+
+
 def permutation_of(call: relax.Call) -> list[int]:
     """Axes of a ``permute_dims``, which without axes reverses all."""
     rank, axes = int(call.ty.ndim), call.attrs.axes

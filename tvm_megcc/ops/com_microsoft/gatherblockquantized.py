@@ -16,7 +16,7 @@ from ...dims import Size
 from ...shapes.axes import normal_axis
 from .. import Attrs, Context, Inputs, OnnxOp, Result
 from ..common.indexing import checked, from_front
-from ..common.stored import decoded, held
+from ..common.stored import decoded, held, low_bits_first
 
 Array = npt.NDArray[Any]
 
@@ -125,12 +125,12 @@ class _Table:
         if kind is not None:
             rows = decoded(ctx, rows, kind)
         elif is_packed:
-            rows = _unpacked(ctx, rows, self.bits, self.length)
+            rows = low_bits_first(ctx, rows, self.bits, self.length)
         scales, points = inputs[2], None
         if inputs.has(3):
             points = inputs[3]
             if is_packed:
-                points = _unpacked(ctx, points, self.bits, self.blocks)
+                points = low_bits_first(ctx, points, self.bits, self.blocks)
         elif self.middle:
             points = ctx.emit(relax.op.full_like(scales, ctx.const(self.middle, inputs.dtype(2))))
         if self.along != self.axis:
@@ -184,17 +184,3 @@ class _Table:
         if points is not None:
             value = ctx.emit(op.subtract(value, ctx.emit(op.astype(points, dtype))))
         return op.multiply(value, scales)
-
-
-def _unpacked(ctx: Context, packed: relax.Expr, bits: int, length: int) -> relax.Expr:
-    """Numbers of bytes, the lowest bits first: ``uint8[..., length]``."""
-    if bits == 8:
-        return packed
-    op, shape, count = relax.op, ctx.shape(packed), 8 // bits
-    shifts = ctx.const(np.arange(count) * bits, "uint8")
-    moved = ctx.emit(op.right_shift(ctx.reshape(packed, [*shape, 1]), shifts))
-    numbers = ctx.emit(op.bitwise_and(moved, ctx.const((1 << bits) - 1, "uint8")))
-    whole = ctx.reshape(numbers, [*shape[:-1], shape[-1] * count])
-    if shape[-1] * count == length:
-        return whole
-    return ctx.emit(op.strided_slice(whole, [len(shape) - 1], [0], [length], [1]))

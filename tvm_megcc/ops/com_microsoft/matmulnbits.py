@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from tvm import relax
 
+from tvm_megcc.core.dtypes import unpacked_rows
+
 from ...shapes.constraints import Labels, Shape
 from .. import Attrs, Context, Inputs, Result
 from ..common.composite import Composite
 from ..common.dequantised import dequantised
+from ..common.stored import low_bits_first
 
 #: How many numbers there are to a byte of so many bits.
 _BITS = (2, 4, 8)
@@ -78,13 +81,11 @@ def _constant(
         return None
     if inputs.has(3) and (point is None or point.dtype != np.uint8):
         return None
-    each = np.arange(8 // bits, dtype=np.uint8) * bits
 
     def unpacked(array: np.ndarray, width: int, held: int) -> np.ndarray:
         if array.size != rows * held:
             raise ctx.ill_typed(f"has {array.size} bytes for {rows} rows of {held}")
-        numbers = array.reshape(-1, 1) >> each & ((1 << bits) - 1)
-        return numbers.astype(np.uint8).reshape(rows, -1)[:, :width]
+        return unpacked_rows(array.reshape(rows, held), f"u{bits}", width)
 
     if point is None:
         zero = np.full((rows, blocks), 1 << (bits - 1), np.uint8)
@@ -103,16 +104,16 @@ def _computed(ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, in
     op = relax.op
     rows, length, size = sizes
     blocks, dtype = -(-length // size), inputs.dtype(0)
-    whole = _unpacked(ctx, inputs[1], bits, [rows, blocks, size])
+    held = ctx.reshape(inputs[1], [rows, blocks, size * bits // 8])
+    whole = low_bits_first(ctx, held, bits, size)
     if not inputs.has(3):
         point = ctx.const(1 << (bits - 1), dtype)
     elif "float" in inputs.dtype(3):
         point = ctx.reshape(inputs[3], [rows, blocks, 1])
     else:
         # A row of zero points begins with a byte of its own.
-        width = -(-blocks * bits // 8) * 8 // bits
-        point = _unpacked(ctx, inputs[3], bits, [rows, width])
-        point = ctx.emit(op.strided_slice(point, [1], [0], [blocks], [1]))
+        point = ctx.reshape(inputs[3], [rows, -(-blocks * bits // 8)])
+        point = low_bits_first(ctx, point, bits, blocks)
         point = ctx.emit(op.astype(ctx.reshape(point, [rows, blocks, 1]), dtype))
     centred = ctx.emit(op.subtract(op.astype(whole, dtype), point))
     scales = ctx.reshape(inputs[2], [rows, blocks, 1])
@@ -120,16 +121,3 @@ def _computed(ctx: Context, inputs: Inputs, bits: int, sizes: tuple[int, int, in
     if blocks * size == length:
         return weight
     return ctx.emit(op.strided_slice(weight, [1], [0], [length], [1]))
-
-
-def _unpacked(ctx: Context, packed: relax.Expr, bits: int, shape: list[int]) -> relax.Expr:
-    """The numbers of bytes, as ``uint8`` of that shape."""
-    count = 8 // bits
-    total = int(np.prod(shape))
-    flat = ctx.reshape(packed, [total // count, 1])
-    if count == 1:
-        return ctx.reshape(flat, shape)
-    places = ctx.const(np.arange(count) * bits, "uint8")
-    moved = ctx.emit(relax.op.right_shift(flat, places))
-    numbers = ctx.emit(relax.op.bitwise_and(moved, ctx.const((1 << bits) - 1, "uint8")))
-    return ctx.reshape(numbers, shape)

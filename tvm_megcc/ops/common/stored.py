@@ -218,6 +218,20 @@ def unpacked(ctx: Context, param: relax.Var, row: DType) -> relax.Expr:
     return ctx.stored_as(ctx.builder.emit_te(one, param), row.numpy)
 
 
+def low_bits_first(ctx: Context, packed: relax.Expr, bits: int, length: int) -> relax.Expr:
+    """Numbers of the bytes of each row, the lowest bits first: ``uint8[..., length]``."""
+    if bits == 8:
+        return packed
+    op, shape, count = relax.op, ctx.shape(packed), 8 // bits
+    shifts = ctx.const(np.arange(count) * bits, "uint8")
+    moved = ctx.emit(op.right_shift(ctx.reshape(packed, [*shape, 1]), shifts))
+    numbers = ctx.emit(op.bitwise_and(moved, ctx.const((1 << bits) - 1, "uint8")))
+    whole = ctx.reshape(numbers, [*shape[:-1], shape[-1] * count])
+    if shape[-1] * count == length:
+        return whole
+    return ctx.emit(op.strided_slice(whole, [len(shape) - 1], [0], [length], [1]))
+
+
 def packed(ctx: Context, x: relax.Expr, row: DType) -> relax.Expr:
     """The bytes of a packed output, in a tensor with more room: its first ones are written."""
     return ctx.builder.emit_te(_pack, x, row.bits, primfunc_attrs={"op_pattern": _OPAQUE})
