@@ -1,6 +1,7 @@
 """What all tests share: where the model corpus is, and which new models have begun to pass.
 
-`tests/fast.py` is ``--fast`` and CPU times; `tests/together.py` keeps tests in one worker of xdist.
+`tests/fast.py` is ``--fast`` and CPU times; `tests/together.py` keeps tests in one worker of xdist;
+`tests/turns.py` is ``--turn``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-pytest_plugins = ["tests.fast", "tests.together"]
+pytest_plugins = ["tests.fast", "tests.together", "tests.turns"]
 
 # TVM's thread pool binds the thread that makes it to one core, and with it every compiler and
 # program that this worker starts from then on. Read when the pool is made.

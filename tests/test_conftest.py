@@ -24,14 +24,17 @@ def run(tmp_path: Path) -> Run:
 
     def run(source: str, *options: str) -> str:
         (tmp_path / "pytest.ini").write_text(
-            "[pytest]\nmarkers =\n" + "".join(f"    {m}\n" for m in (*fast.LEFT_OUT, "together"))
+            "[pytest]\nmarkers =\n"
+            + "".join(f"    {m}\n" for m in (*fast.LEFT_OUT, "together", "turn"))
         )
-        (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.fast", "tests.together"]\n')
+        plugins = ["tests.fast", "tests.together", "tests.turns"]
+        (tmp_path / "conftest.py").write_text(f"pytest_plugins = {plugins}\n")
         (tmp_path / "test_some.py").write_text(f"import pytest\n{source}")
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options]
-        return subprocess.run(
+        done = subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, env=_environment()
-        ).stdout
+        )
+        return done.stdout + done.stderr
 
     return run
 
@@ -73,6 +76,29 @@ def test_conftest_keeps_together_what_shares_something(run: Run) -> None:
         assert len({worker for name, worker in workers.items() if part in name}) == 1, said
     built = {workers[f"test_some.py::test_{name}[c]"] for name in ("first", "second")}
     assert len(built) == 1 and len(set(workers.values())) == 2, said
+
+
+TURNS = """
+from tests.turns import in_turn
+
+@pytest.mark.parametrize("x", in_turn(3, [*"abcd", pytest.param("e", id="last")]))
+def test_turn(x): pass
+
+def test_always(): pass
+"""
+
+
+@pytest.mark.slow
+def test_each_test_has_its_turn(run: Run) -> None:
+    def ran(*options: str) -> list[str]:
+        return re.findall(r"::test_(\w+(?:\[\w+\])?) PASSED", run(TURNS, *options))
+
+    turns = [["turn[a]", "turn[d]", "always"], ["turn[b]", "turn[last]", "always"]]
+    assert ran("--turn", "0") == turns[0]
+    assert ran("--turn", "4") == turns[1]
+    assert len(ran("--turn", "all")) == 6
+    assert ran() in [*turns, ["turn[c]", "always"]]  # the commit's
+    assert "--turn two: give a number or all" in run(TURNS, "--turn", "two")
 
 
 MARKED = """

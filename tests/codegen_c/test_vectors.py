@@ -24,6 +24,7 @@ from tvm import te, tirx
 from tvm.script import tirx as T
 
 from tests.codegen_c import tir_support as ts
+from tests.turns import in_turn
 from tvm_megcc.codegen_c.tir import GeneratedKernel, emit_prim_func
 from tvm_megcc.core.this_machine import host_arch
 
@@ -61,12 +62,14 @@ ARMV7 = Machine("armv7", (*ts.ARMV7, "-static"), ("qemu-arm",))
 #: None is in a fast run: test_tir_ops.py compares loops over vectors with TVM there.
 MACHINES = [
     pytest.param(HOST, marks=pytest.mark.slow),
-    pytest.param(PORTABLE, marks=pytest.mark.slow),
-    pytest.param(SCALAR, marks=pytest.mark.slow),
-    pytest.param(SANITIZED, marks=pytest.mark.slow),
     pytest.param(ARM64, marks=pytest.mark.emulator),
-    pytest.param(ARMV7, marks=pytest.mark.emulator),
-]
+    *in_turn(4, [
+        pytest.param(PORTABLE, marks=pytest.mark.slow),
+        pytest.param(ARMV7, marks=pytest.mark.emulator),
+        pytest.param(SCALAR, marks=pytest.mark.slow),
+        pytest.param(SANITIZED, marks=pytest.mark.slow),
+    ]),
+]  # fmt: skip
 machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m.name)
 
 

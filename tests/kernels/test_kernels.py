@@ -15,11 +15,18 @@ from tests.closeness import compare
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.kernels import registry
 
+#: Each run has one of these, and all others: their code is compiled for another target as well.
+_IN_TURN = ["arm64_small", "armv7_small", "arm64_inorder", "arm64_a53", "host_clang"]
+
 
 def _marks(target: Target) -> list[pytest.MarkDecorator]:
     """One target is fast: the compiler of this machine, without sanitizers."""
-    slow = [] if target.name == "host_gcc" else [pytest.mark.slow]
-    return [pytest.mark.emulator] if target.runner else slow
+    marks = [] if target.name == "host_gcc" else [pytest.mark.slow]
+    if target.runner:
+        marks = [pytest.mark.emulator]
+    if target.name in _IN_TURN:
+        marks += [pytest.mark.turn(_IN_TURN.index(target.name), len(_IN_TURN))]
+    return marks
 
 
 _PAIRS = [

@@ -219,10 +219,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for r in every
             if metafunc.function is test_stored_cases or r != "arm64" or HEAVY.get(m.name, (0,))
         ]
-        rows = [pytest.param(m, r, id=f"{m.name}-{r}") for m, r in tried]
+        rows = [_row(m, r, found.index(m)) for m, r in tried]
         metafunc.parametrize(("dynamic_model", "route"), rows)
     else:
         metafunc.parametrize("dynamic_model", [pytest.param(m, id=m.name) for m in found])
+
+
+def _row(model: corpus.Model, route: str, number: int) -> object:
+    """A model on a route: every second run has it under qemu, with the other half of the models."""
+    marks = [pytest.mark.turn(number % 2, 2)] if route == "arm64" else []
+    return pytest.param(model, route, id=f"{model.name}-{route}", marks=marks)
 
 
 def _need(route: str) -> None:

@@ -7,8 +7,6 @@ a failure. A model that is not listed may fail; one that passes is reported at t
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
-from itertools import cycle
 from pathlib import Path
 
 import corpus
@@ -17,8 +15,10 @@ import routes
 from test_dynamic import HEAVY
 
 EXPECTED = Path(__file__).with_name("expected.txt")
-#: Machines that share a package; the host's is apart, see `routes.SHARED`.
+#: Machines of which a model runs on one in each run of the tests, by turns.
 EMULATED = ("arm64", "armv7")
+#: Likewise of the routes over the package of the host.
+BESIDE_HOST = (routes.POISON, routes.TVM)
 #: Routes of a package one after the other.
 ORDER = sorted(routes.ROUTES, key=lambda route: route in EMULATED)
 
@@ -28,21 +28,18 @@ def expected_models() -> list[str]:
     return [line for line in lines if line]
 
 
-def emulated(models: Iterable[corpus.Model]) -> dict[str, tuple[str, ...]]:
-    """The machines of `EMULATED` on which each model runs here.
+def turns(model: corpus.Model, number: int) -> dict[str, tuple[int, int]]:
+    """Routes of the model of this number that are in some runs only: each one's turn.
 
-    Those that take long under qemu run on one, in turn; on both run the smaller ones, and all
-    kernels in tests/kernels. A package of open sizes of a `HEAVY` one runs on arm64 in
-    test_dynamic.py, that of fixed sizes on armv7.
+    A run has one emulated machine for a model, and one of the routes beside the host's; the next
+    run has the other. A package of open sizes of a `HEAVY` model runs on arm64 in test_dynamic.py,
+    so that one of fixed sizes runs on armv7 alone. All kernels are in tests/kernels.
     """
-    found, turns = {}, cycle(EMULATED)
-    for model in sorted(models, key=lambda m: m.name):
-        if model.name in HEAVY:
-            found[model.name] = ("armv7",)
-        elif model.macs > routes.LIGHT_MACS:
-            found[model.name] = (next(turns),)
-        else:
-            found[model.name] = EMULATED
+    found = {}
+    for first, second in (EMULATED, BESIDE_HOST):
+        found |= {first: (number % 2, 2), second: ((number + 1) % 2, 2)}
+    if model.name in HEAVY:
+        del found["arm64"]
     return found
 
 
@@ -50,45 +47,43 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if {"model", "route"} <= set(metafunc.fixturenames):
         folder = metafunc.config.getoption("--shared") / "models"
         models = corpus.load(folder) if folder.is_dir() else {}
-        machines = emulated(models.values())
         heavy_first = sorted(models.values(), key=lambda m: (-m.macs, m.name))
-        metafunc.parametrize(
-            ("model", "route", "machines"),
-            [
-                # Together: a model's routes share its compilations.
-                pytest.param(m, r, machines[m.name], id=f"{m.name}-{r}")
-                for m in heavy_first
-                for r in ORDER
-                if r not in EMULATED or r in machines[m.name]
-            ],
-        )
+        rows = []
+        for number, model in enumerate(heavy_first):
+            turn = turns(model, number)
+            for route in ORDER:
+                if route not in EMULATED or route in turn:
+                    marks = [pytest.mark.turn(*turn[route])] if route in turn else []
+                    rows += [pytest.param(model, route, id=f"{model.name}-{route}", marks=marks)]
+        # Together: a model's routes share its compilations.
+        metafunc.parametrize(("model", "route"), rows)
 
 
 #: The latest package; its folder goes when the next one takes the place.
-_latest: dict[tuple[str, bool], tuple[routes.Compiled, tempfile.TemporaryDirectory]] = {}
+_latest: dict[tuple[str, str], tuple[routes.Compiled, tempfile.TemporaryDirectory]] = {}
 
 
-def _compiled(model: corpus.Model, route: str, machines: tuple[str, ...]) -> routes.Compiled:
-    key = model.name, route in EMULATED
+def _compiled(model: corpus.Model, route: str) -> routes.Compiled:
+    arch = route if route in EMULATED else "host"
+    key = model.name, arch
     if key not in _latest:
         _latest.clear()
         folder = tempfile.TemporaryDirectory(prefix=f"megcc_{model.name}_")
-        archs = machines if route in EMULATED else ("host",)
-        _latest[key] = routes.Compiled(model, Path(folder.name), archs), folder
+        _latest[key] = routes.Compiled(model, Path(folder.name), (arch,)), folder
     return _latest[key][0]
 
 
 @pytest.mark.slow
 @pytest.mark.together(by="model")
-def test_model(model, route, machines, record_property):
+def test_model(model, route, record_property):
     missing = routes.missing_tools(route)
     if missing:
         pytest.skip(f"{route} needs {', '.join(missing)}")
     listed = model.name in expected_models()
     try:
-        compiled = _compiled(model, route, machines)
+        compiled = _compiled(model, route)
         wrong = [str(d) for d in compiled.check(route) if not d.ok]
-        wrong += compiled.heavy() if route in ("host", machines[0]) else []  # once a package
+        wrong += compiled.heavy() if route not in BESIDE_HOST else []  # once a package
         problem = "; ".join(wrong)
     except Exception as error:
         if listed:
