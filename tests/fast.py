@@ -59,9 +59,15 @@ def mark_of(command: Sequence[str]) -> str:
 
 
 def machines(*rows: Any) -> list[Any]:
-    """Parameters, machine words or tuples that start with one: ``emulator`` marks those of Arm."""
+    """Parameters, machine words or tuples that start with one: ``emulator`` marks those of Arm.
+
+    Of several Arm machines each run has one, by turns.
+    """
     words = [row[0] if isinstance(row, tuple) else row for row in rows]
-    marks = [[pytest.mark.emulator] if word.startswith("arm") else [] for word in words]
+    arm = [place for place, word in enumerate(words) if word.startswith("arm")]
+    marks: list[list[pytest.MarkDecorator]] = [[] for _ in rows]
+    for turn, place in enumerate(arm):
+        marks[place] = [pytest.mark.emulator, pytest.mark.turn(turn, len(arm))]
     return [
         pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=mark)
         for row, mark in zip(rows, marks, strict=True)

@@ -48,6 +48,7 @@ def _with_plan() -> tvm.transform.Sequential:
 
 
 @pytest.mark.slow
+@pytest.mark.turn(2, 3)
 def test_dispatched_resnet50_with_planned_memory() -> None:
     """RFC 4118's example, all of it in one TVM pipeline: buckets, regions, our memory plan."""
     import onnxruntime

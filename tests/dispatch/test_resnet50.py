@@ -36,6 +36,7 @@ def example(size: int, batches: Sequence[int]):  # noqa: ANN201
     return mod, params, answers
 
 
+@pytest.mark.turn(0, 3)
 def test_package(tmp_path: Path) -> None:
     mod, params, answers = example(224, BATCHES)
     lib = relay.build(mod, target="tvm_megcc", params=params)
@@ -54,6 +55,7 @@ def test_package(tmp_path: Path) -> None:
     assert facts["weight_bytes"] <= 1.03 * alone
 
 
+@pytest.mark.turn(1, 3)
 def test_virtual_machine() -> None:
     """Of small images, and few: TVM's own loops take seconds for one of 224 pixels."""
     mod, params, answers = example(64, (1, 2))

@@ -15,7 +15,7 @@ import routes
 from test_dynamic import HEAVY
 
 EXPECTED = Path(__file__).with_name("expected.txt")
-#: Machines of which a model runs on one in each run of the tests, by turns.
+#: Machines on which a model runs by turns.
 EMULATED = ("arm64", "armv7")
 #: Likewise of the routes over the package of the host.
 BESIDE_HOST = (routes.POISON, routes.TVM)
@@ -31,13 +31,13 @@ def expected_models() -> list[str]:
 def turns(model: corpus.Model, number: int) -> dict[str, tuple[int, int]]:
     """Routes of the model of this number that are in some runs only: each one's turn.
 
-    A run has one emulated machine for a model, and one of the routes beside the host's; the next
-    run has the other. A package of open sizes of a `HEAVY` model runs on arm64 in test_dynamic.py,
+    Of four runs, one has the model on an emulated machine and one on another; of two, one has a
+    route beside the host's and one another. A package of open sizes of a `HEAVY` model runs on arm64 in test_dynamic.py,
     so that one of fixed sizes runs on armv7 alone. All kernels are in tests/kernels.
     """
     found = {}
-    for first, second in (EMULATED, BESIDE_HOST):
-        found |= {first: (number % 2, 2), second: ((number + 1) % 2, 2)}
+    for (first, second), n in ((EMULATED, 4), (BESIDE_HOST, 2)):
+        found |= {first: (number % n, n), second: ((number + n // 2) % n, n)}
     if model.name in HEAVY:
         del found["arm64"]
     return found

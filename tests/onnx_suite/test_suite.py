@@ -17,6 +17,7 @@ import pytest
 
 from tests.onnx_suite import outcomes
 from tests.onnx_suite.cases import all_cases, with_initialisers
+from tests.turns import in_turn
 
 SHARDS = 24
 
@@ -28,7 +29,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", in_turn(2, range(SHARDS)))
 def test_cases(shard: int, record_property: Callable[[str, object], None]) -> None:
     cases = list(all_cases().values())
     # Neighbours are of one operator and share kernels.
