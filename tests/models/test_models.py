@@ -32,8 +32,9 @@ def turns(model: corpus.Model, number: int) -> dict[str, tuple[int, int]]:
     """Routes of the model of this number that are in some runs only: each one's turn.
 
     Of four runs, one has the model on an emulated machine and one on another; of two, one has a
-    route beside the host's and one another. A package of open sizes of a `HEAVY` model runs on arm64 in test_dynamic.py,
-    so that one of fixed sizes runs on armv7 alone. All kernels are in tests/kernels.
+    route beside the host's and one another. A package of open sizes of a `HEAVY` model runs on
+    arm64 in test_dynamic.py, so that one of fixed sizes runs on armv7 alone. All kernels are in
+    tests/kernels.
     """
     found = {}
     for (first, second), n in ((EMULATED, 4), (BESIDE_HOST, 2)):
