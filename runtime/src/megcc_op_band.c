@@ -4,9 +4,11 @@
 //   band's first row in the output (step, row in iteration 0, height): its end is the next
 //   iteration's. 12 ... 16 the window of a row: its first input row is row * stride / up - pad, and
 //   it has so many rows (stride, up, reach, pad, rows of the input). 17 tile, 18 block, 19 columns,
-//   20 operands that are bands, 21 patches; then the operands, five words for each that is a band
-//   (position | 1 << 16 where its rows are those of the windows, bytes of a row, and the row at its
-//   first byte as words 9 ... 11), two for each patch (attribute | kind << 16, factor), attributes.
+//   20 operands that are bands, 21 patches, 22 iterations of an image, where there are several, or 0,
+//   23 images; then the operands, five words for each that is a band (position | 1 << 16 where its
+//   rows are those of the windows | 1 << 17 where it has all images, bytes of a row, and the row at
+//   its first byte as words 9 ... 11), two for each patch (attribute | kind << 16, factor),
+//   attributes.
 //
 // With block 0 the kernel does the part of its work that is the band's, and has pointers to where
 // row 0 would be. Else it sees the band as an image: its work is rows / tile * work / block, each
@@ -26,10 +28,18 @@ enum {
   COLUMNS,
   BANDS,
   PATCHES,
+  PERIOD,
+  IMAGES,
   OPERANDS
 };
 enum { BAND_WORDS = 5, PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
 enum { OUT, IN, ABOVE, BELOW, KINDS };
+enum { OF_WINDOW = 1 << 16, OF_ALL_IMAGES = 1 << 17, FLAGS = OF_WINDOW | OF_ALL_IMAGES };
+
+// Rows of an image of an operand.
+static int32_t height_of(const uint32_t *code, const uint32_t *band) {
+  return (int32_t)code[band[0] & OF_WINDOW ? ROWS : OUTPUT + 2];
+}
 
 // Rows of the windows of output rows [lo, hi), padding included.
 static int32_t first_row(const uint32_t *code, int32_t row) {
@@ -52,15 +62,18 @@ static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t
   const megcc_path_t out = megcc_path_of(code + OUTPUT), base = megcc_path_of(band + 2);
   megcc_tensor_t t;
   int32_t last, rows;
-  if (number >= code[MEGCC_C_OPERANDS] || band[0] >> 17 != 0 || band[1] == 0) return 0;
+  if (number >= code[MEGCC_C_OPERANDS] || (band[0] & ~(uint32_t)FLAGS) >> 16 != 0) return 0;
+  if (band[1] == 0) return 0;
   if (!megcc_find_tensor(m, code[OPERANDS + number], &t) || !megcc_is_path(&base)) return 0;
+  if (band[0] & OF_ALL_IMAGES)
+    return (uint64_t)code[IMAGES] * (uint32_t)height_of(code, band) <= t.bytes / band[1];
   rows = base.height;
   if (base.step != 0 || base.first > 0) {
     // Both move on alike; being cut to the image brings them no further apart.
     const int32_t step = out.step * (int32_t)code[STRIDE];
     int32_t first = out.first, moves = out.step;
     last = first + out.step;
-    if (band[0] >> 16 != 0) {
+    if (band[0] & OF_WINDOW) {
       if (step % (int32_t)code[UP] != 0) return 0;
       moves = step / (int32_t)code[UP];
       first = first_row(code, first);
@@ -74,7 +87,7 @@ static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t
 
 // Whether the work of all rows is a number that a kernel counts to.
 static int is_countable(const uint32_t *code, int32_t height) {
-  uint64_t work = (uint64_t)height * code[MEGCC_C_WORK];
+  uint64_t work = (uint64_t)height * code[IMAGES] * code[MEGCC_C_WORK];
   if (code[BLOCK] != 0) {
     const uint64_t tiles = ((uint64_t)height + code[TILE] - 1) / code[TILE];
     work = tiles * code[MEGCC_C_WORK] + code[BLOCK] - 1;
@@ -94,8 +107,11 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
     if (code[k] == 0 || code[k] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   }
   if (code[TILE] == 0 || code[TILE] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
-  if (!is_countable(code, out.height)) return MEGCC_ERR_CORRUPT;
   if (code[PAD] > MOST_STRIDE || code[ROWS] > 1 << 20) return MEGCC_ERR_CORRUPT;
+  if (!megcc_is_batch(code[PERIOD], code[IMAGES], out.height) ||
+      !megcc_is_batch(code[PERIOD], code[IMAGES], (int32_t)code[ROWS]))
+    return MEGCC_ERR_CORRUPT;
+  if (!is_countable(code, out.height)) return MEGCC_ERR_CORRUPT;
   left = words - OPERANDS - code[MEGCC_C_OPERANDS];
   if (code[BANDS] > left / BAND_WORDS) return MEGCC_ERR_CORRUPT;
   left -= code[BANDS] * BAND_WORDS;
@@ -120,14 +136,14 @@ static int has_memory(const megcc_context_t *c, const uint32_t *code) {
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   const megcc_path_t out = megcc_path_of(code + OUTPUT);
-  const int32_t t = has_memory(c, code) ? megcc_iteration(c, code[COUNTER]) : -1;
   const int32_t is_whole = code[BLOCK] == 0;
   const int32_t *attr = (const int32_t *)attributes_of(code);
   const uint32_t *band = bands_of(code);
   int32_t copy[MOST_ATTRIBUTES], lo, hi, rows[KINDS];
-  int32_t from, to;
+  int32_t from, to, image = 0, t = -1;
   uint32_t k;
-  if (t < 0) return MEGCC_ERR_DATA;
+  if (has_memory(c, code)) t = megcc_iteration(c, code[COUNTER], code[PERIOD], &image);
+  if (t < 0 || (uint32_t)image >= code[IMAGES]) return MEGCC_ERR_DATA;
   lo = megcc_path_at(&out, t);
   hi = megcc_path_at(&out, t + 1);
   if (lo == hi) {
@@ -144,14 +160,16 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
     c->operand[k] = megcc_tensor_data(c, code[OPERANDS + k]);
   for (k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
     const megcc_path_t base = megcc_path_of(band + 2);
-    const int32_t row = is_whole ? 0 : band[0] >> 16 ? from + rows[ABOVE] : lo;
+    const int32_t above = image * height_of(code, band);  // rows of the images before this one
+    const int32_t at = band[0] & OF_ALL_IMAGES ? 0 : above + megcc_path_at(&base, t);
+    const int32_t row = is_whole ? 0 : above + (band[0] & OF_WINDOW ? from + rows[ABOVE] : lo);
     void **operand = c->operand + (band[0] & 0xFFFF);
     // As a number: where row 0 would be there may be no object.
-    *operand = (void *)((uintptr_t)*operand + (uintptr_t)(row - megcc_path_at(&base, t)) * band[1]);
+    *operand = (void *)((uintptr_t)*operand + (uintptr_t)(row - at) * band[1]);
   }
   if (is_whole) {
     const int32_t work = (int32_t)code[MEGCC_C_WORK];
-    return megcc_call(c, code, lo * work, rows[OUT] * work, attr, NULL);
+    return megcc_call(c, code, (image * out.height + lo) * work, rows[OUT] * work, attr, NULL);
   }
   for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;)
     copy[k] = attr[k];

@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 11
+#define MEGCC_ABI 12
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -476,8 +476,14 @@ int megcc_is_path(const megcc_path_t *path);
 // Where it is in an iteration, of an image of its height.
 int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration);
 
-// The number of a loop's iteration, -1 where it is none that an image has.
-int32_t megcc_iteration(const megcc_context_t *context, uint32_t counter);
+// The number of a loop's iteration, -1 where it is none that an image has. With `period` iterations
+// an image, of several: the number within one of them, whose own number goes to `image`; 0: there
+// is one image.
+int32_t megcc_iteration(const megcc_context_t *context, uint32_t counter, uint32_t period,
+                        int32_t *image);
+
+// Whether so many images have rows that are counted, one image after the other.
+int megcc_is_batch(uint32_t period, uint32_t images, int32_t height);
 
 // A loop's counter: a tensor that holds one i64.
 int megcc_is_counter(const megcc_model_t *model, uint32_t id);

@@ -55,7 +55,7 @@ def feeder(code: Path, out: Path, arch: str, flags: Sequence[str]) -> list[str]:
 def check(
     model: onnx.ModelProto, folder: Path, arch: str = "host", flags: Sequence[str] = ()
 ) -> None:
-    """Compare rows one at a time, several at a time and in place with `--io caller`."""
+    """Compare rows one, two, all in place and a random number at a time with `--io caller`."""
     whole = compiled(model, folder / "whole", arch, "caller")
     (port,) = package.load(whole).inputs
     rng = np.random.default_rng(1)
@@ -69,7 +69,7 @@ def check(
     assert outputs(fed, {port.name: image}) == [expected]
     image.tofile(folder / "image.bin")
     command = feeder(fed, folder, arch, flags)
-    for most in (1, 2, 3, 0):
+    for most in (1, 2, 0, -1):
         out = folder / "output.bin"
         args = [str(folder / "image.bin"), str(out), str(most)]
         done = subprocess.run([*command, *args], capture_output=True, text=True)
