@@ -55,6 +55,21 @@ def test_random_images(
         assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
 
 
+@pytest.mark.parametrize(
+    ("made", "seed", "images"), [(network, 0, 2), (network, 1, 3), (network, 4, 2), (chains, 7, 3)]
+)
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_batches(
+    made: Callable[[int, int], onnx.ModelProto], seed: int, images: int, arch: str, tmp_path: Path
+) -> None:
+    """Image by image: line buffers begin anew for each."""
+    model = made(seed, images)
+    arena, whole = outputs(model, tmp_path, arch, "off")
+    for stream in (1 + seed % 3, 4):
+        smaller, found = outputs(model, tmp_path, arch, stream)
+        assert found == whole and smaller < arena, stream
+
+
 @pytest.mark.parametrize("arch", machines("host", "portable"))
 def test_line_buffers_of_all_rows(arch: str, tmp_path: Path) -> None:
     """Their rows are found again by the next iteration, though none moves."""

@@ -74,7 +74,9 @@ class _Lines:
         if op == "transpose":
             return self._transpose(step)
         if op == "conv2d_planes":
-            return _with(op, step, {"lines": 1})
+            attrs = _attributes(op, step)
+            is_image = tuple(attrs[name] for name in ("n", "ic", "h", "w")) == self.shape
+            return _with(op, step, {"lines": 1}) if is_image else None
         return self._elementwise(step) if op in _ELEMENTWISE else None
 
     def _elementwise(self, call: Call) -> Call | None:
@@ -91,8 +93,8 @@ class _Lines:
 
     def _transpose(self, call: Call) -> Call | None:
         """The call with the dims of lines, where its result has the image's rows."""
-        attrs = dict(zip(contract("transpose").attributes, call.attrs, strict=True))
-        dims, axes = ([cast(int, attrs[f"{name}{k}"]) for k in range(8)] for name in "dp")
+        attrs = _attributes("transpose", call)
+        dims, axes = ([attrs[f"{name}{k}"] for k in range(8)] for name in "dp")
         if dims != [1] * 4 + list(self.shape):
             return None
         n, c, h, w = self.shape
@@ -107,5 +109,8 @@ class _Lines:
 
 def _with(op: str, call: Call, changes: Mapping[str, int]) -> Call:
     """The call with other attributes."""
-    attrs = dict(zip(contract(op).attributes, call.attrs, strict=True)) | dict(changes)
-    return replace(call, attrs=tuple(attrs.values()))
+    return replace(call, attrs=tuple((_attributes(op, call) | dict(changes)).values()))
+
+
+def _attributes(op: str, call: Call) -> dict[str, int]:
+    return dict(zip(contract(op).attributes, cast(Sequence[int], call.attrs), strict=True))

@@ -462,14 +462,15 @@ def _transposed(seen: _Seen) -> RowRule | None:
     """Rows of a permuted tensor, which is read whole unless its rows stay rows."""
     dims = [seen.facts[f"d{k}"] for k in range(8)]
     axes = [seen.facts[f"p{k}"] for k in range(8)]
-    rows = _axes_of_rows([dims[axis] for axis in axes], seen.images)
+    shape = cast(Sequence[int], seen.program.tensors[seen.call.reads[0]].shape)
+    images = seen.images if seen.extent or len(shape) != 4 else shape[0]
+    rows = _axes_of_rows([dims[axis] for axis in axes], images)
     if not rows or seen.call.work != seen.elements(seen.output):
         return None
-    axis, leading = axes[rows[0]], 1 if seen.images == 1 else 2
+    axis, leading = axes[rows[0]], 1 if images == 1 else 2
     given, made = ([a for a in order if dims[a] != 1][:leading] for order in (range(8), axes))
     windowed = (0,) if given == made and seen.moves(0) else ()
-    extent = seen.images, dims[axis]
-    return replace(seen, extent=extent).one_for_one(windowed, seen.elements(seen.output))
+    return replace(seen, extent=(images, dims[axis])).one_for_one(windowed, seen.elements(seen.output))
 
 
 def _keeps(seen: _Seen, axis: int) -> bool:
