@@ -56,12 +56,12 @@ typedef struct megcc_rows {
 MEGCC_API megcc_status_t megcc_rows_wanted(const megcc_stepper_t *stepper, megcc_rows_t *rows);
 
 /// Gives the run the next `count` rows of an input, in the input's element type. The rows of an
-/// interleaved image lie one after the other. Of an image of C planes, `data` is C planes of `count`
-/// rows each: `count` rows of the first plane, then as many of the second one, and so on. They are
-/// copied, unless `data` is that of megcc_rows_wanted: then they are there. Fewer rows than wanted
-/// may be given; megcc_step then stops again. On an error nothing is written. MEGCC_ERR_INDEX: the run waits for
-/// rows of another input. MEGCC_ERR_SIZE: there are more rows than wanted. MEGCC_ERR_NOT_RUN: the
-/// run does not wait for rows.
+/// interleaved image lie one after the other. Of an image of C planes, `data` is C planes of
+/// `count` rows each: `count` rows of the first plane, then as many of the second one, and so on.
+/// They are copied, unless `data` is that of megcc_rows_wanted: then they are there. Fewer rows
+/// than wanted may be given; megcc_step then stops again. On an error nothing is written.
+/// MEGCC_ERR_INDEX: the run waits for rows of another input. MEGCC_ERR_SIZE: there are more rows
+/// than wanted. MEGCC_ERR_NOT_RUN: the run does not wait for rows.
 MEGCC_API megcc_status_t megcc_put_rows(megcc_stepper_t *stepper, uint32_t input, const void *data,
                                         uint32_t count);
 

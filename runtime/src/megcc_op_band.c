@@ -4,10 +4,10 @@
 //   band's first row in the output (step, row in iteration 0, height): its end is the next
 //   iteration's. 12 ... 16 the window of a row: its first input row is row * stride / up - pad, and
 //   it has so many rows (stride, up, reach, pad, rows of the input). 17 tile, 18 block, 19 columns,
-//   20 operands that are bands, 21 patches, 22 iterations of an image, where there are several, or 0,
-//   23 images; then the operands, five words for each that is a band (position | 1 << 16 where its
-//   rows are those of the windows | 1 << 17 where it has all images, bytes of a row, and the row at
-//   its first byte as words 9 ... 11), two for each patch (attribute | kind << 16, factor),
+//   20 operands that are bands, 21 patches, 22 iterations of an image, where there are several, or
+//   0, 23 images; then the operands, five words for each that is a band (position | 1 << 16 where
+//   its rows are those of the windows | 1 << 17 where it has all images, bytes of a row, and the
+//   row at its first byte as words 9 ... 11), two for each patch (attribute | kind << 16, factor),
 //   attributes.
 //
 // With block 0 the kernel does the part of its work that is the band's, and has pointers to where

@@ -1,16 +1,27 @@
 // FEED: the next rows of an image that comes in by rows, into its line buffer.
 //
 //   word 1 counter (a tensor, i64), 2 number of the input, 3 line buffer (a tensor), 4 bytes of a
-//   row of a plane, 5 ... 7 the row that lies at its first byte (step, row in iteration 0, height of
-//   the image), 8 ... 10 the first row that is not there yet: the band ends where the next one
-//   begins. 11 planes: those of a row are together in the line buffer, the image has one plane after
-//   the other. 12 iterations of an image, where there are several, or 0; 13 images.
+//   row of a plane, 5 ... 7 the row that lies at its first byte (step, row in iteration 0, height
+//   of the image), 8 ... 10 the first row that is not there yet: the band ends where the next one
+//   begins. 11 planes: those of a row are together in the line buffer, the image has one plane
+//   after the other. 12 iterations of an image, where there are several, or 0; 13 images.
 //
 // Where the caller has bound the whole image, the rows are copied from there. Else a run in pieces
 // comes back to the instruction until megcc_put_rows has been given all of them.
 #include "megcc_rows.h"
 
-enum { COUNTER = 1, INPUT, TENSOR, BYTES, BASE, MADE = BASE + 3, PLANES = MADE + 3, PERIOD, IMAGES, WORDS };
+enum {
+  COUNTER = 1,
+  INPUT,
+  TENSOR,
+  BYTES,
+  BASE,
+  MADE = BASE + 3,
+  PLANES = MADE + 3,
+  PERIOD,
+  IMAGES,
+  WORDS
+};
 
 // Whether another instruction, or a second tensor, has the image, which perhaps has no memory.
 static int is_read(const megcc_model_t *m, uint32_t id) {

@@ -17,8 +17,8 @@ struct megcc_feed {
 megcc_status_t megcc_find_feed(const megcc_context_t *context, const uint32_t *code,
                                struct megcc_feed *feed);
 
-// Copies rows to where the first of them goes, in a line buffer or behind others: there the planes of
-// a row are together, here each plane's rows, `plane_bytes` from one plane to the next.
+// Copies rows to where the first of them goes, in a line buffer or behind others: there the planes
+// of a row are together, here each plane's rows, `plane_bytes` from one plane to the next.
 void megcc_copy_rows(const struct megcc_feed *feed, uint8_t *to, const uint8_t *from,
                      size_t plane_bytes, uint32_t rows);
 

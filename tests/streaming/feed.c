@@ -2,9 +2,9 @@
 //
 //   feed IMAGE OUTPUTS ROWS
 //
-// At most ROWS rows are given at a time; 0: as many as the run waits for, written where they go; -1:
-// a random number.
-// Each time, one row too many is refused first, and the memory around the rows is compared.
+// At most ROWS rows are given at a time; 0: as many as the run waits for, written where they go;
+// -1: a random number. Each time, one row too many is refused first, and the memory around the rows
+// is compared.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

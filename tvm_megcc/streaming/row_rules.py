@@ -470,7 +470,8 @@ def _transposed(seen: _Seen) -> RowRule | None:
     axis, leading = axes[rows[0]], 1 if images == 1 else 2
     given, made = ([a for a in order if dims[a] != 1][:leading] for order in (range(8), axes))
     windowed = (0,) if given == made and seen.moves(0) else ()
-    return replace(seen, extent=(images, dims[axis])).one_for_one(windowed, seen.elements(seen.output))
+    seen = replace(seen, extent=(images, dims[axis]))
+    return seen.one_for_one(windowed, seen.elements(seen.output))
 
 
 def _keeps(seen: _Seen, axis: int) -> bool:
