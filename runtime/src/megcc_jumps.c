@@ -37,8 +37,7 @@ int megcc_is_path(const megcc_path_t *path) {
 }
 
 int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration) {
-  const int64_t row = (int64_t)path->step * iteration + path->first;
-  return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
+  return megcc_row_at(path, iteration);
 }
 
 int32_t megcc_iteration(const megcc_context_t *c, uint32_t counter, uint32_t period,

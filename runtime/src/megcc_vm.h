@@ -125,6 +125,26 @@ enum {
   MEGCC_C_FIRST_OF_SIZED = MEGCC_C_FIRST + 2
 };
 
+// Words of BAND behind those of CALL, and of each operand that is a band.
+enum {
+  MEGCC_BAND_COUNTER = MEGCC_C_FIRST,
+  MEGCC_BAND_OUTPUT,
+  MEGCC_BAND_STRIDE = MEGCC_BAND_OUTPUT + 3,
+  MEGCC_BAND_UP,
+  MEGCC_BAND_REACH,
+  MEGCC_BAND_PAD,
+  MEGCC_BAND_ROWS,
+  MEGCC_BAND_TILE,
+  MEGCC_BAND_BLOCK,
+  MEGCC_BAND_COLUMNS,
+  MEGCC_BAND_BANDS,
+  MEGCC_BAND_PATCHES,
+  MEGCC_BAND_PERIOD,
+  MEGCC_BAND_IMAGES,
+  MEGCC_BAND_OPERANDS,
+  MEGCC_BAND_WORDS = 5
+};
+
 // Pointers by which programs with DRAW have more operands than any of their calls: in place of the
 // last ones, a context keeps seed and counter (16 bytes on every machine). So no other context
 // grows.
@@ -473,7 +493,13 @@ static inline megcc_path_t megcc_path_of(const uint32_t *word) {
 // Whether it is one: it moves down, and stays where 32 bits count it.
 int megcc_is_path(const megcc_path_t *path);
 
-// Where it is in an iteration, of an image of its height.
+// Where it is in an iteration, of an image of its height; the same in place of a call, for
+// debugging tools that are built into packages without a path.
+static inline int32_t megcc_row_at(const megcc_path_t *path, int64_t iteration) {
+  const int64_t row = path->step * iteration + path->first;
+  return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
+}
+
 int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration);
 
 // The number of a loop's iteration, -1 where it is none that an image has. With `period` iterations

@@ -12,7 +12,7 @@ import pytest
 from scripts.tiny_networks import NETWORKS
 from tests.fast import machines
 from tvm_megcc import driver
-from tvm_megcc.host import package
+from tvm_megcc.host import dump, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 from . import running
@@ -103,6 +103,24 @@ def test_threads(seed: int, tmp_path: Path) -> None:
     model = network(seed)
     _, whole = outputs(model, tmp_path, "host", "off")
     assert outputs(model, tmp_path, "host", 4, threads=3)[1] == whole
+
+
+@pytest.mark.parametrize(("made", "seed", "images"), [(network, 0, 2), (chains, 7, 1)])
+def test_what_calls_compute_is_put_together(
+    made: Callable[[int, int], onnx.ModelProto], seed: int, images: int, tmp_path: Path
+) -> None:
+    found = []
+    for stream in ("off", 2):
+        driver.compile_model(
+            made(seed, images), tmp_path / str(stream), memory=MemoryOptions(stream=stream)
+        )
+        opened = package.load(tmp_path / str(stream))
+        (port,) = opened.inputs
+        x = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+        with dump.recorder(opened, toolchain.host_arch()) as recorder:
+            records, _ = recorder.records({port.name: x})
+        found.append([(r.call, r.name, r.array.shape, r.array.tobytes()) for r in records])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("seed", range(23, 27))

@@ -434,6 +434,7 @@ class _Writer:
             operands,
             rule.patches,
             self.batch,
+            cast("tuple[int, ...]", self.group.program.tensors[call.operands[-1]].shape),
         )
         self._shrink_workspace(call, rule, image)
         constants = dict(rule.constants)

@@ -105,6 +105,8 @@ class Rows:
     operands : tuple of BandOperand
     patches : tuple of Patch
     images : Images
+    shape : tuple of int
+        Dims of the whole output, of which memory perhaps never has all rows.
     """
 
     output: Path
@@ -116,3 +118,4 @@ class Rows:
     operands: tuple[BandOperand, ...]
     patches: tuple[Patch, ...] = ()
     images: Images = Images()
+    shape: tuple[int, ...] = ()
