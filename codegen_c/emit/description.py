@@ -58,4 +58,5 @@ def _call(program: Program, call: Call, number: Mapping[int, int]) -> dict[str, 
         "writes": [number[t] for t in call.writes],
         "workspace": scratch,
         "multiply_adds": call.multiply_adds,
+        **({} if call.rows is None else {"whole": list(call.rows.shape)}),
     }

@@ -270,7 +270,8 @@ class FunctionEncoder:
         at = self.program.tensors[step.source].location
         assert (at.space, at.offset) == ("input", 0), step
         words = [counter, at.index, step.tensor, step.row_bytes]
-        return _instruction("FEED", [*words, *_path(step.base), *_path(step.made)])
+        words += [*_path(step.base), *_path(step.made), step.planes]
+        return _instruction("FEED", [*words, step.images.period, step.images.count])
 
     def _band(self, call: Call, counter: int) -> list[int]:
         rows = call.rows
@@ -279,10 +280,10 @@ class FunctionEncoder:
         window = rows.window
         words += [counter, *_path(rows.output), window.stride, window.up, window.reach, window.pad]
         words += [window.height, rows.tile, rows.block, rows.columns]
-        words += [len(rows.operands), len(rows.patches)]
+        words += [len(rows.operands), len(rows.patches), rows.images.period, rows.images.count]
         words += call.operands
         for band in rows.operands:
-            position = band.operand | band.is_input << 16
+            position = band.operand | band.is_input << 16 | band.has_all_images << 17
             words += [position, band.row_bytes, *_path(band.base)]
         for patch in rows.patches:
             words += [patch.attribute | _PATCHED.index(patch.rows) << 16, patch.factor]
@@ -358,7 +359,7 @@ def _path(path: Path) -> list[int]:
 
 def _slide(step: Slide, counter: int) -> list[int]:
     words = [counter, step.tensor, step.row_bytes, *_path(step.base), step.made.first & NONE]
-    return _instruction("SLIDE", words)
+    return _instruction("SLIDE", [*words, step.images.period])
 
 
 #: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.

@@ -36,8 +36,9 @@ _STEPS = """
 
 
 _ROWS = """
-// Images that come in by rows (megcc_put_rows): number of rows, bytes of a row, and the most rows
-// that a run waits for at a time.
+// Images that come in by rows (megcc_put_rows): images, planes of each (1: interleaved, each pixel
+// has all its channels; else planar), rows of a plane, bytes of such a row, and the most rows of
+// each plane that a run waits for at a time.
 """
 
 _STATES = """
@@ -201,6 +202,8 @@ def _row_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, int]:
     for step in (step for code in codes.values() for step in code.feeds):
         ident = re.sub(r"\W", "_", step.name, flags=re.ASCII).upper()
         found = {
+            f"{upper}_{ident}_IMAGES": step.images.count,
+            f"{upper}_{ident}_PLANES": step.planes,
             f"{upper}_{ident}_ROWS": step.made.height,
             f"{upper}_{ident}_ROW_BYTES": step.row_bytes,
             f"{upper}_{ident}_MOST_ROWS": min(step.made.step, step.made.height),

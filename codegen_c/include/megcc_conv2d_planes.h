@@ -1,5 +1,5 @@
-// A convolution whose input is held as planes, one for each channel: the pixels of a row are
-// vectors, and nothing is transposed.
+// A convolution whose input is held as planes, one for each channel, or as lines, those of all
+// channels for each row: the pixels of a row are vectors, and nothing is transposed.
 //
 // A tile is PIXELS outputs of a row by NR channels; its sums stay in registers. For each plane and
 // row of the kernel, what the tile's windows cover (SPAN pixels) is read once; tap j of output p is
@@ -165,6 +165,16 @@ MEGCC_HOT static void megcc_planes_tiles(const megcc_planes_t *t, const megcc_el
   }
 }
 
+// Elements from one plane to the next, and from one row to the next.
+static ptrdiff_t megcc_planes_plane(const int32_t *attr) {
+  return attr[CONV2D_PLANES_W] * (attr[CONV2D_PLANES_LINES] ? 1 : (ptrdiff_t)attr[CONV2D_PLANES_H]);
+}
+
+static ptrdiff_t megcc_planes_line(const int32_t *attr) {
+  return attr[CONV2D_PLANES_W] *
+         (attr[CONV2D_PLANES_LINES] ? (ptrdiff_t)attr[CONV2D_PLANES_IC] : 1);
+}
+
 MEGCC_HOT static void megcc_planes_copy(const megcc_elem_t *src, megcc_elem_t *dst, int32_t n) {
   int32_t i = 0;
   for (; n - i >= MEGCC_VL; i += MEGCC_VL) megcc_vf_store(dst + i, megcc_vf_load(src + i));
@@ -176,13 +186,14 @@ static void megcc_planes_patch(const int32_t *attr, const megcc_elem_t *x, const
                                int32_t top, int32_t left, megcc_elem_t *patch) {
   const int32_t h = attr[CONV2D_PLANES_H], width = attr[CONV2D_PLANES_W];
   const int32_t room = width - left < MEGCC_PLANES_SPAN ? width - left : MEGCC_PLANES_SPAN;
-  for (int32_t c = 0; c < attr[CONV2D_PLANES_IC]; ++c, x += (size_t)h * (size_t)width) {
+  const ptrdiff_t plane = megcc_planes_plane(attr), line = megcc_planes_line(attr);
+  for (int32_t c = 0; c < attr[CONV2D_PLANES_IC]; ++c, x += plane) {
     for (int32_t i = 0, y = top; i < attr[CONV2D_PLANES_KH]; ++i, y += attr[CONV2D_PLANES_DH]) {
       const int inside = y >= 0 && y < h;
       int32_t k = 0;
       for (; k < MEGCC_PLANES_SPAN && (!inside || k < -left); ++k) patch[k] = pad[c];
       if (k < room) {
-        megcc_planes_copy(x + (ptrdiff_t)y * width + left + k, patch + k, room - k);
+        megcc_planes_copy(x + y * line + left + k, patch + k, room - k);
         k = room;
       }
       for (; k < MEGCC_PLANES_SPAN; ++k) patch[k] = pad[c];
@@ -230,7 +241,7 @@ MEGCC_COLD static void megcc_conv2d_planes(void *const *ptr, const int32_t *attr
   const int32_t oh = attr[CONV2D_PLANES_OH], ow = attr[CONV2D_PLANES_OW];
   const int32_t oc = attr[CONV2D_PLANES_OC], dh = attr[CONV2D_PLANES_DH];
   const int32_t count = ic * kh, tiles = ow / MEGCC_PLANES_PIXELS;
-  const ptrdiff_t plane = (ptrdiff_t)h * width;
+  const ptrdiff_t plane = megcc_planes_plane(attr), line = megcc_planes_line(attr);
   const megcc_elem_t *x = ptr[0], *w = ptr[1], *bias = ptr[2], *pad = ptr[3];
   ptrdiff_t *in_image = workspace, *in_patch;
   megcc_elem_t *y = ptr[4], *patch;
@@ -239,14 +250,14 @@ MEGCC_COLD static void megcc_conv2d_planes(void *const *ptr, const int32_t *attr
   patch = (megcc_elem_t *)(void *)((char *)in_patch + (size_t)count * MEGCC_PLANES_OFFSET);
   for (int32_t k = 0; k < count; ++k) {
     const ptrdiff_t size = sizeof(megcc_elem_t);
-    in_image[k] = (k / kh * plane + (ptrdiff_t)(k % kh * dh) * width) * size;
+    in_image[k] = (k / kh * plane + k % kh * dh * line) * size;
     in_patch[k] = k * MEGCC_PLANES_SPAN * size;
   }
   t.count = count;
   t.act_a = megcc_attr_f32(attr[CONV2D_PLANES_ACT_A]);
   t.act_b = megcc_attr_f32(attr[CONV2D_PLANES_ACT_B]);
   for (; begin < end; ++begin) {
-    const megcc_elem_t *image = x + begin / oh * ic * plane;
+    const megcc_elem_t *image = x + begin / oh * ic * ((ptrdiff_t)h * width);
     const int32_t top = begin % oh * attr[CONV2D_PLANES_SH] - attr[CONV2D_PLANES_PT];
     const int inside = top >= 0 && top + (kh - 1) * dh < h;
     megcc_elem_t *dst = y + (size_t)begin * (size_t)ow * (size_t)oc;
@@ -257,7 +268,7 @@ MEGCC_COLD static void megcc_conv2d_planes(void *const *ptr, const int32_t *attr
         const int32_t more = room / (MEGCC_PLANES_PIXELS * SW), most = tiles - 1 - p / pixels;
         pixels *= 1 + (more < most ? more : most);
         t.rows = in_image;
-        megcc_planes_panels(&t, attr, image + (ptrdiff_t)top * width + left, w, bias, dst, pixels);
+        megcc_planes_panels(&t, attr, image + top * line + left, w, bias, dst, pixels);
       } else {
         t.rows = in_patch;
         megcc_planes_patch(attr, image, pad, top, left, patch);

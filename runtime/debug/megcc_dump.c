@@ -1,7 +1,8 @@
 // Writes each call's outputs to a file, right after the call: a later one may reuse the memory.
 //
-// A record: the line "call output dtype rank dims... bytes\n", the call's name and its kernel's,
-// each ended by a zero byte, then the bytes.
+// A record: the line "function call output dtype rank dims... bytes\n", the call's name and its
+// kernel's, each ended by a zero byte, then the bytes. Of a call in bands of rows each band is a
+// record of its own, whose dims are rows and bytes of a row.
 #include "megcc_dump.h"
 
 #include <stdio.h>
@@ -22,8 +23,44 @@ static const uint32_t *code_of(const megcc_model_t *m, uint32_t call) {
   for (;; code += *code >> 8) {
     const uint32_t opcode = *code & 0xFF;
     if (opcode == MEGCC_OP_END) stop("there is no such call");
-    if ((opcode == MEGCC_OP_CALL || opcode == MEGCC_OP_CALL_SIZED) && call-- == 0) return code;
+    if (opcode != MEGCC_OP_CALL && opcode != MEGCC_OP_CALL_SIZED && opcode != MEGCC_OP_BAND)
+      continue;
+    if (call-- == 0) return code;
   }
+}
+
+static void begin_record(const megcc_context_t *context, uint32_t call, uint32_t output,
+                         uint32_t dtype, uint32_t rank) {
+  fprintf(file, "%lu %lu %lu %s %lu", (unsigned long)context->model->function, (unsigned long)call,
+          (unsigned long)output, megcc_dtype_name((megcc_dtype_t)dtype), (unsigned long)rank);
+}
+
+static void end_record(const char *name, const char *kernel, const void *data, size_t bytes) {
+  fprintf(file, " %lu\n%s%c%s%c", (unsigned long)bytes, name, 0, kernel, 0);
+  if (bytes > 0 && fwrite(data, 1, bytes, file) != bytes) stop("cannot be written");
+}
+
+// The rows that a BAND has computed, which are where its last operand pointed to.
+static void write_band(const megcc_context_t *c, const uint32_t *code, uint32_t call,
+                       const char *name, const char *kernel) {
+  const uint32_t last = code[MEGCC_C_OPERANDS] - 1;
+  const uint32_t *band = code + MEGCC_BAND_OPERANDS + code[MEGCC_C_OPERANDS];
+  const megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
+  const uint8_t *data = (const uint8_t *)c->operand[last];
+  const uint32_t period = code[MEGCC_BAND_PERIOD];
+  int64_t t, image = 0;
+  int32_t lo, rows;
+  while ((band[0] & 0xFFFF) != last) band += MEGCC_BAND_WORDS;
+  megcc_copy(&t, megcc_tensor_data(c, code[MEGCC_BAND_COUNTER]), sizeof t);
+  if (period != 0) image = t / period, t %= period;
+  lo = megcc_row_at(&out, t);
+  rows = megcc_row_at(&out, t + 1) - lo;
+  // A kernel that does a part of its work has a pointer to where row 0 of the first image would be.
+  if (code[MEGCC_BAND_BLOCK] == 0)
+    data = (const uint8_t *)((uintptr_t)data + (uintptr_t)(image * out.height + lo) * band[1]);
+  begin_record(c, call, 0, megcc_tensor_in(c, code[MEGCC_BAND_OPERANDS + last]).dtype, 2);
+  fprintf(file, " %ld %lu", (long)rows, (unsigned long)band[1]);
+  end_record(name, kernel, data, (size_t)rows * band[1]);
 }
 
 static void on_call(void *user, megcc_event_t event, uint32_t call, const char *name,
@@ -33,22 +70,22 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
   uint32_t i, first, d;
   if (event != MEGCC_CALL_END) return;
   code = code_of(context->model, call);
+  if ((*code & 0xFF) == MEGCC_OP_BAND) {
+    write_band(context, code, call, name, kernel);
+    return;
+  }
   // CALL_SIZED has two words more before its operands.
   first = MEGCC_C_FIRST + ((*code & 0xFF) == MEGCC_OP_CALL_SIZED ? 2 : 0);
   first += code[MEGCC_C_OPERANDS] - code[MEGCC_C_OUTPUTS];
   for (i = 0; i < code[MEGCC_C_OUTPUTS]; ++i) {
     const uint32_t id = code[first + i];
     const megcc_tensor_t t = megcc_tensor_in(context, id);
-    fprintf(file, "%lu %lu %s %lu", (unsigned long)call, (unsigned long)i,
-            megcc_dtype_name((megcc_dtype_t)t.dtype), (unsigned long)t.rank);
+    begin_record(context, call, i, t.dtype, t.rank);
     for (d = 0; d < t.rank; ++d) {
       const int32_t dim = t.dims[d];
       fprintf(file, " %ld", (long)(dim < 0 ? context->shaped->value[-1 - dim] : dim));
     }
-    fprintf(file, " %lu\n%s%c%s%c", (unsigned long)t.bytes, name, 0, kernel, 0);
-    if (t.bytes > 0 && fwrite(megcc_tensor_data(context, id), 1, t.bytes, file) != t.bytes) {
-      stop("cannot be written");
-    }
+    end_record(name, kernel, megcc_tensor_data(context, id), t.bytes);
   }
 }
 

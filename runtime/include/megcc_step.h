@@ -39,10 +39,13 @@ MEGCC_API megcc_status_t megcc_step(megcc_stepper_t *stepper, uint32_t calls,
 /// The rows of an input that a run in pieces waits for (MEGCC_STEP_ROWS).
 typedef struct megcc_rows {
   uint32_t input;    // number of the input
+  uint32_t image;    // number of the image, where the input has several, one after the other
   uint32_t first;    // row of the image, counted from the top
   uint32_t count;    // rows from there on that are still missing: at least 1
-  size_t row_bytes;  // of one row: all its pixels from left to right, with all their channels
-  void *data;        // where row `first` goes: a camera may write it there
+  uint32_t height;   // rows of a whole image
+  uint32_t planes;   // 1: a row's pixels have all their channels (interleaved); else planar
+  size_t row_bytes;  // of one row: all its pixels from left to right, in one of the planes
+  void *data;        // where row `first` goes, its planes one after the other, then the next row
 } megcc_rows_t;
 
 /// Describes the rows that are still missing. MEGCC_ERR_NOT_RUN: the run does not wait for rows.
@@ -52,11 +55,13 @@ typedef struct megcc_rows {
 /// read from there.
 MEGCC_API megcc_status_t megcc_rows_wanted(const megcc_stepper_t *stepper, megcc_rows_t *rows);
 
-/// Gives the run the next `count` rows of an input, in the input's element type and layout. They
-/// are copied, unless `data` is that of megcc_rows_wanted. Fewer rows than wanted may be given;
-/// megcc_step then stops again. On an error nothing is written. MEGCC_ERR_INDEX: the run waits for
-/// rows of another input. MEGCC_ERR_SIZE: there are more rows than wanted. MEGCC_ERR_NOT_RUN: the
-/// run does not wait for rows.
+/// Gives the run the next `count` rows of an input, in the input's element type. The rows of an
+/// interleaved image lie one after the other. Of an image of C planes, `data` is C planes of
+/// `count` rows each: `count` rows of the first plane, then as many of the second one, and so on.
+/// They are copied, unless `data` is that of megcc_rows_wanted: then they are there. Fewer rows
+/// than wanted may be given; megcc_step then stops again. On an error nothing is written.
+/// MEGCC_ERR_INDEX: the run waits for rows of another input. MEGCC_ERR_SIZE: there are more rows
+/// than wanted. MEGCC_ERR_NOT_RUN: the run does not wait for rows.
 MEGCC_API megcc_status_t megcc_put_rows(megcc_stepper_t *stepper, uint32_t input, const void *data,
                                         uint32_t count);
 

@@ -37,11 +37,20 @@ int megcc_is_path(const megcc_path_t *path) {
 }
 
 int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration) {
-  const int64_t row = (int64_t)path->step * iteration + path->first;
-  return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
+  return megcc_row_at(path, iteration);
 }
 
-int32_t megcc_iteration(const megcc_context_t *c, uint32_t counter) {
-  const int64_t t = megcc_counter(c, counter);
-  return t < 0 || t > 2 * MOST_ROWS ? -1 : (int32_t)t;
+int32_t megcc_iteration(const megcc_context_t *c, uint32_t counter, uint32_t period,
+                        int32_t *image) {
+  const int64_t found = megcc_counter(c, counter);
+  const int32_t t = found < 0 || found > 2 * MOST_ROWS ? -1 : (int32_t)found;
+  *image = 0;
+  if (period == 0 || t < 0) return t;
+  *image = t / (int32_t)period;
+  return t % (int32_t)period;
+}
+
+int megcc_is_batch(uint32_t period, uint32_t images, int32_t height) {
+  return period <= 2 * MOST_ROWS && images > 0 && images <= MOST_ROWS &&
+         (uint64_t)images * (uint32_t)height <= MOST_ROWS;
 }

@@ -2,10 +2,11 @@
 //
 //   word 1 counter (a tensor, i64), 2 tensor, 3 bytes of a row, 4 ... 6 the row that lies at its
 //   first byte (step, row in iteration 0, height of the image), 7 the first row that is not there
-//   yet, in iteration 0: it moves as the other one does.
+//   yet, in iteration 0: it moves as the other one does; 8 iterations of an image, where there are
+//   several, or 0.
 #include "megcc_vm.h"
 
-enum { COUNTER = 1, TENSOR, BYTES, BASE, MADE = BASE + 3 };
+enum { COUNTER = 1, TENSOR, BYTES, BASE, MADE = BASE + 3, PERIOD };
 
 static megcc_path_t made_of(const uint32_t *code) {
   megcc_path_t made = megcc_path_of(code + BASE);
@@ -17,11 +18,12 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   megcc_path_t base, made;
   megcc_tensor_t t;
   int32_t rows;
-  if (words != MADE + 1 || !megcc_is_counter(m, code[COUNTER])) return MEGCC_ERR_CORRUPT;
+  if (words != PERIOD + 1 || !megcc_is_counter(m, code[COUNTER])) return MEGCC_ERR_CORRUPT;
   if (!megcc_tensor_is_writable(m, code[TENSOR])) return MEGCC_ERR_CORRUPT;
   t = megcc_tensor_at(m, code[TENSOR]);
   base = megcc_path_of(code + BASE);
   made = made_of(code);
+  if (!megcc_is_batch(code[PERIOD], 1, 0)) return MEGCC_ERR_CORRUPT;
   if (!megcc_is_path(&base) || !megcc_is_path(&made)) return MEGCC_ERR_CORRUPT;
   // Before the move the rows are those from where the buffer began one iteration ago.
   rows = made.first - base.first + base.step;
@@ -49,13 +51,15 @@ static void move_down(uint8_t *to, const uint8_t *from, size_t bytes) {
 }
 
 static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
-  const int32_t t = megcc_has_memory(c, code + COUNTER, 2) ? megcc_iteration(c, code[COUNTER]) : -1;
+  int32_t image = 0, t = -1;
   const megcc_path_t base = megcc_path_of(code + BASE), made = made_of(code);
   const size_t bytes = code[BYTES];
   uint8_t *data;
   int32_t from, to, end;
+  if (megcc_has_memory(c, code + COUNTER, 2))
+    t = megcc_iteration(c, code[COUNTER], code[PERIOD], &image);
   if (t < 0) return MEGCC_ERR_DATA;
-  if (t == 0) return MEGCC_OK;
+  if (t == 0) return MEGCC_OK;  // an image begins
   from = megcc_path_at(&base, t - 1);
   to = megcc_path_at(&base, t);
   end = megcc_path_at(&made, t);

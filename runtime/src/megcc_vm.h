@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 11
+#define MEGCC_ABI 12
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -123,6 +123,26 @@ enum {
   MEGCC_C_OPERANDS,
   MEGCC_C_FIRST,
   MEGCC_C_FIRST_OF_SIZED = MEGCC_C_FIRST + 2
+};
+
+// Words of BAND behind those of CALL, and of each operand that is a band.
+enum {
+  MEGCC_BAND_COUNTER = MEGCC_C_FIRST,
+  MEGCC_BAND_OUTPUT,
+  MEGCC_BAND_STRIDE = MEGCC_BAND_OUTPUT + 3,
+  MEGCC_BAND_UP,
+  MEGCC_BAND_REACH,
+  MEGCC_BAND_PAD,
+  MEGCC_BAND_ROWS,
+  MEGCC_BAND_TILE,
+  MEGCC_BAND_BLOCK,
+  MEGCC_BAND_COLUMNS,
+  MEGCC_BAND_BANDS,
+  MEGCC_BAND_PATCHES,
+  MEGCC_BAND_PERIOD,
+  MEGCC_BAND_IMAGES,
+  MEGCC_BAND_OPERANDS,
+  MEGCC_BAND_WORDS = 5
 };
 
 // Pointers by which programs with DRAW have more operands than any of their calls: in place of the
@@ -473,11 +493,23 @@ static inline megcc_path_t megcc_path_of(const uint32_t *word) {
 // Whether it is one: it moves down, and stays where 32 bits count it.
 int megcc_is_path(const megcc_path_t *path);
 
-// Where it is in an iteration, of an image of its height.
+// Where it is in an iteration, of an image of its height. megcc_path_at takes less code; the inline
+// function serves megcc_dump.c, which is linked to packages without megcc_jumps.c, too.
+static inline int32_t megcc_row_at(const megcc_path_t *path, int64_t iteration) {
+  const int64_t row = path->step * iteration + path->first;
+  return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
+}
+
 int32_t megcc_path_at(const megcc_path_t *path, int32_t iteration);
 
-// The number of a loop's iteration, -1 where it is none that an image has.
-int32_t megcc_iteration(const megcc_context_t *context, uint32_t counter);
+// The number of a loop's iteration, -1 where it is none that an image has. With `period` iterations
+// an image, of several: the number within one of them, whose own number goes to `image`; 0: there
+// is one image.
+int32_t megcc_iteration(const megcc_context_t *context, uint32_t counter, uint32_t period,
+                        int32_t *image);
+
+// Whether so many images have rows that are counted, one image after the other.
+int megcc_is_batch(uint32_t period, uint32_t images, int32_t height);
 
 // A loop's counter: a tensor that holds one i64.
 int megcc_is_counter(const megcc_model_t *model, uint32_t id);

@@ -20,7 +20,7 @@ from . import programs as p
 HOST = toolchain.host_arch()
 
 
-def model(channels_last: bool = False) -> onnx.ModelProto:
+def model(images: int = 1) -> onnx.ModelProto:
     """Three convolutions, the second by a kernel of groups, and a sum with an earlier one."""
     rng = np.random.default_rng(0)
 
@@ -28,29 +28,26 @@ def model(channels_last: bool = False) -> onnx.ModelProto:
         return numpy_helper.from_array(rng.standard_normal(shape).astype("f4"), name)
 
     weights = [weight("w0", 8, 2, 3, 3), weight("w1", 8, 1, 3, 3), weight("w2", 8, 8, 1, 1)]
-    size = (24, 20, 2) if channels_last else (2, 24, 20)
     nodes = [
-        helper.make_node("Conv", ["image", "w0"], ["a"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1], strides=[2, 2]),
         helper.make_node("Conv", ["a", "w1"], ["b"], pads=[1, 1, 1, 1], group=8),
         helper.make_node("Conv", ["b", "w2"], ["c"]),
         helper.make_node("Add", ["a", "c"], ["d"]),
         helper.make_node("MaxPool", ["d"], ["e"], kernel_shape=[2, 2], strides=[2, 2]),
         helper.make_node("GlobalAveragePool", ["e"], ["y"]),
     ]
-    rows = helper.make_node("Transpose", ["x"], ["image"], perm=[0, 3, 1, 2])
-    nodes.insert(0, rows if channels_last else helper.make_node("Identity", ["x"], ["image"]))
     graph = helper.make_graph(
         nodes,
         "banded",
-        [helper.make_tensor_value_info("x", T.FLOAT, [1, *size])],
-        [helper.make_tensor_value_info("y", T.FLOAT, [1, 8, 1, 1])],
+        [helper.make_tensor_value_info("x", T.FLOAT, [images, 2, 24, 20])],
+        [helper.make_tensor_value_info("y", T.FLOAT, [images, 8, 1, 1])],
         weights,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def program(arch: str = HOST, stream: str | int = 1, io: str = "caller") -> Program:
-    mod = frontend.from_onnx(model(channels_last=io == "stream")).mod
+    mod = frontend.from_onnx(model(images=2 if io == "stream" else 1)).mod
     found = compile_module(
         mod,
         arch,
@@ -69,5 +66,5 @@ def write(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
 
 
 def write_fed(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
-    """The same, but for an image that comes in by rows."""
+    """The same, but for two planar images that come in by rows."""
     return p.write_program(folder, program(arch, io="stream"), weights)

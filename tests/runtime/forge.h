@@ -276,7 +276,7 @@ static void run_by_rows(const struct forged *whole) {
   while ((status = megcc_step(&stepper, 1, &state)) == MEGCC_OK && state != MEGCC_STEP_DONE) {
     if (state != MEGCC_STEP_ROWS) continue;
     if (megcc_rows_wanted(&stepper, &rows) != MEGCC_OK) break;
-    if ((mem = block_of(rows.row_bytes * rows.count, 0)) == NULL) break;
+    if ((mem = block_of(rows.planes * rows.row_bytes * rows.count, 0)) == NULL) break;
     CHECK_STATUS(MEGCC_ERR_SIZE, megcc_put_rows(&stepper, rows.input, mem, rows.count + 1));
     CHECK_STATUS(MEGCC_OK, megcc_put_rows(&stepper, rows.input, mem, rows.count));
   }

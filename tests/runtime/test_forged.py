@@ -35,7 +35,7 @@ CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))
 Case = tuple[str, dict[int, int], set[int] | None]
 
 #: Word of the first operand, of each instruction that calls a kernel.
-FIRST_OPERAND = {"CALL": 8, "CALL_SIZED": 10, "BAND": 22}
+FIRST_OPERAND = {"CALL": 8, "CALL_SIZED": 10, "BAND": 24}
 
 CALL = {"name": 2, "split": 4, "workspace": 5, "outputs": 6, "operands": 7}
 
@@ -177,6 +177,7 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             for word in (4, 5, 6, 7):
                 yield from case("path", 1 << 30, 1 << 31, word=word)
             yield from case("made", image.words[at + 7] + 1, word=7)
+            yield from case("period", 1 << 30, NONE, word=8)
         if name == "FEED":
             yield from case("counter", tensors, NONE, float_tensor, word=1)
             yield from case("input", image.count("inputs"), NONE, word=2)
@@ -190,6 +191,9 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             yield from case("made", image.words[at + 9] + 1, image.words[at + 6] - 1, word=9)
             yield from case("step", image.words[at + 8] + 1, word=8)
             yield from case("base", image.words[at + 6] - 1, word=6)
+            yield from case("planes", 0, image.words[at + 11] + 1, 1 << 30, NONE, word=11)
+            yield from case("period", 1 << 30, NONE, word=12)
+            yield from case("images", 0, image.words[at + 13] + 1, 1 << 30, NONE, word=13)
         if name == "COPY":
             yield from case("destination", tensors, NONE, word=1)
             yield from case("source", tensors, NONE, word=2)
@@ -257,9 +261,15 @@ def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, 
     yield from ((word, value) for word in (15, 16) for value in (1 << 30, NONE))
     yield from ((17, value) for value in (0, NONE))
     yield from ((word, value) for word in (20, 21) for value in (1 << 20, NONE))
+    yield from ((22, value) for value in (1 << 30, NONE))
+    yield from ((23, value) for value in (0, 1 << 30, NONE))
     first = FIRST_OPERAND["BAND"] + operands
     for band in range(first, first + 5 * bands, 5):
-        yield from ((band, value) for value in (operands, 1 << 17, NONE))
+        yield from ((band, value) for value in (operands, 1 << 18, NONE))
+        if words[at + band] >> 17 == 0 and words[at + band + 2]:
+            yield band, words[at + band] | 1 << 17  # a line buffer that would have all images
+        elif words[at + band] >> 17:
+            yield 23, words[at + 23] + 1
         yield from ((band + 1, value) for value in (0, 1 << 30, NONE))
         yield from ((band + k, 1 << 30) for k in (2, 3, 4))
         if words[at + band + 2]:  # a line buffer that begins below what is read, or above

@@ -2,8 +2,9 @@
 //
 //   feed IMAGE OUTPUTS ROWS
 //
-// At most ROWS rows are given at a time; 0: as many as the run waits for, written where they go.
-// Each time, one row too many is refused first, and the memory around the rows is compared.
+// At most ROWS rows are given at a time; 0: as many as the run waits for, written where they go;
+// -1: a random number. Each time, one row too many is refused first, and the memory around the rows
+// is compared.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void *alloc(size_t bytes) {
   return found;
 }
 
-static uint8_t *arena, *before;
+static uint8_t *arena, *before, *band;
 static size_t arena_bytes;
 
 // What the stepper refuses, and that nothing was written then.
@@ -40,37 +41,54 @@ static void try_wrong_rows(megcc_stepper_t *stepper, const megcc_rows_t *rows,
   CHECK(memcmp(before, arena, arena_bytes) == 0);
 }
 
-static void give(megcc_stepper_t *stepper, const uint8_t *image, uint32_t most, uint32_t *next) {
+// Copies rows of the input: to `lines` the planes of a row together, to `planes` each plane's rows.
+static void copy_rows(const megcc_rows_t *rows, const uint8_t *input, uint32_t count,
+                      uint8_t *lines, uint8_t *planes) {
+  const size_t bytes = rows->row_bytes;
+  for (uint32_t row = 0; row < count; ++row) {
+    for (uint32_t plane = 0; plane < rows->planes; ++plane) {
+      const size_t above = (rows->image * rows->planes + plane) * rows->height + rows->first + row;
+      memcpy(lines + (row * rows->planes + plane) * bytes, input + above * bytes, bytes);
+      memcpy(planes + (plane * count + row) * bytes, input + above * bytes, bytes);
+    }
+  }
+}
+
+static void give(megcc_stepper_t *stepper, const uint8_t *input, int most, uint32_t *next) {
   megcc_rows_t rows;
   uint8_t *at;
   uint32_t count;
   CHECK(megcc_rows_wanted(stepper, &rows) == MEGCC_OK);
-  CHECK(rows.first == *next && rows.count > 0);
-  try_wrong_rows(stepper, &rows, image);
-  count = most == 0 || most > rows.count ? rows.count : most;
+  // Each image from its first row on; its last rows are perhaps not read.
+  if (rows.image > next[0] && rows.first == 0) next[0] = rows.image, next[1] = 0;
+  CHECK(rows.image == next[0] && rows.first == next[1]);
+  CHECK(rows.count > 0 && rows.first + rows.count <= rows.height);
+  try_wrong_rows(stepper, &rows, input);
+  count = most < 0 ? 1 + (uint32_t)rand() % rows.count : (uint32_t)most;
+  if (count == 0 || count > rows.count) count = rows.count;
   at = (uint8_t *)rows.data;
-  CHECK(at >= arena && at + rows.count * rows.row_bytes <= arena + arena_bytes);
+  CHECK(at >= arena);
+  CHECK(at + rows.count * rows.planes * rows.row_bytes <= arena + arena_bytes);
   memcpy(before, arena, arena_bytes);
-  memcpy(before + (at - arena), image + *next * rows.row_bytes, count * rows.row_bytes);
-  if (most == 0) memcpy(at, image + *next * rows.row_bytes, count * rows.row_bytes);
-  CHECK(megcc_put_rows(stepper, rows.input, most == 0 ? at : image + *next * rows.row_bytes,
-                       count) == MEGCC_OK);
+  copy_rows(&rows, input, count, before + (at - arena), band);
+  if (most == 0) copy_rows(&rows, input, count, at, band);
+  CHECK(megcc_put_rows(stepper, rows.input, most == 0 ? at : band, count) == MEGCC_OK);
   CHECK(memcmp(before, arena, arena_bytes) == 0);
-  *next += count;
+  next[1] += count;
 }
 
-static void run_in_pieces(megcc_context_t *context, const uint8_t *image, uint32_t most) {
+static void run_in_pieces(megcc_context_t *context, const uint8_t *image, int most) {
   megcc_step_state_t state;
   megcc_stepper_t stepper;
   megcc_rows_t rows;
-  uint32_t next = 0;
+  uint32_t next[2] = {0, 0};
   CHECK(megcc_stepper_init(&stepper, context) == MEGCC_OK);
   CHECK(megcc_rows_wanted(&stepper, &rows) == MEGCC_ERR_NOT_RUN);
   CHECK(megcc_put_rows(&stepper, 0, image, 1) == MEGCC_ERR_NOT_RUN);
   do {
-    CHECK(megcc_step(&stepper, 1 + most % 3, &state) == MEGCC_OK);
+    CHECK(megcc_step(&stepper, 1 + (uint32_t)(most + 3) % 3, &state) == MEGCC_OK);
     if (state == MEGCC_STEP_ROWS) {
-      give(&stepper, image, most, &next);
+      give(&stepper, image, most, next);
     } else {
       CHECK(megcc_rows_wanted(&stepper, &rows) == MEGCC_ERR_NOT_RUN || state == MEGCC_STEP_MORE);
     }
@@ -97,10 +115,10 @@ int main(int argc, char **argv) {
   megcc_tensor_info_t info;
   uint8_t *image, *whole, *output;
   void *memory[2];
-  uint32_t most;
+  int most;
   FILE *file;
   CHECK(argc == 4);
-  most = (uint32_t)atoi(argv[3]);
+  most = atoi(argv[3]);
   memory[0] = alloc(MEGCC_MODEL_BYTES);
   memory[1] = alloc(CONTEXT_BYTES);
   CHECK(megcc_model_open(&IMAGE, &KERNELS, memory[0], MEGCC_MODEL_BYTES, &model) == MEGCC_OK);
@@ -116,6 +134,7 @@ int main(int argc, char **argv) {
   CHECK(megcc_run(context) == MEGCC_ERR_UNBOUND);
   CHECK(megcc_input_info(context, 0, &info) == MEGCC_OK);
   image = (uint8_t *)alloc(info.bytes);
+  band = (uint8_t *)alloc(info.bytes);
   CHECK((file = fopen(argv[1], "rb")) != NULL);
   CHECK(fread(image, 1, info.bytes, file) == info.bytes);
   fclose(file);
@@ -139,6 +158,7 @@ int main(int argc, char **argv) {
   free(memory[1]);
   free(arena);
   free(before);
+  free(band);
   free(output);
   free(whole);
   free(image);

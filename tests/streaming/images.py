@@ -1,4 +1,4 @@
-"""Random networks over one image, of all the operators that are done by bands of rows."""
+"""Random networks over images, of all the operators that are done by bands of rows."""
 
 from __future__ import annotations
 
@@ -185,25 +185,26 @@ _CHAINS = (_conv, _conv, _gated, _gated, _twice, _mean_of_channels, _softmax, _f
            _framed, _framed, _normed, _shared_gate, _side_by_side, _resized)  # fmt: skip
 
 
-def chains(seed: int) -> onnx.ModelProto:
+def chains(seed: int, images: int = 1) -> onnx.ModelProto:
     """As `network`, with many chains of operators that become generated kernels."""
-    return network(seed, _CHAINS)
+    return network(seed, images, _CHAINS)
 
 
 def network(
     seed: int,
+    images: int = 1,
     parts: Sequence[Callable[[_Drawing, Image], Image]] = _PARTS,
     *,
     channels_last: bool = False,
 ) -> onnx.ModelProto:
-    """A network from one image to one image, or to its means."""
+    """A network from some images to as many images, or to their means."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
     image: Image = ("x", d.one(1, 3, 4), h, w)
-    shape = [1, *image[1:]]
+    shape = [images, *image[1:]]
     if channels_last:
         image = (d.add("Transpose", "x", perm=[0, 3, 1, 2]), *image[1:])
-        shape = [1, h, w, shape[1]]
+        shape = [images, h, w, shape[1]]
     image = _conv(d, image)
     for _ in range(d.one(3, 5, 8)):
         image = parts[int(d.rng.integers(len(parts)))](d, image)
@@ -213,7 +214,7 @@ def network(
     graph = helper.make_graph(
         d.nodes, "image",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, c, h, w])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [images, c, h, w])],
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
@@ -231,6 +232,35 @@ def chain() -> onnx.ModelProto:
         d.nodes, "chain",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 24, 16])],
         [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 4, 1, 1])],
+        d.weights,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def planar(first: str) -> onnx.ModelProto:
+    """A convolution over an image of three planes, and its means; `first` reads the image."""
+    d = _Drawing(0)
+    y, weight = "x", d.random(8, 3, 3, 3)
+    elements = TensorProto.UINT8 if first == "bytes" else TensorProto.FLOAT
+    if first == "bytes":
+        y = d.add("Div", d.add("Cast", y, to=TensorProto.FLOAT), d.weight(np.float32(255)))
+    elif first == "quantised":
+        scale, zero = d.weight(np.float32(0.02)), d.weight(np.int8(3))
+        y = d.add("DequantizeLinear", d.add("QuantizeLinear", y, scale, zero), scale, zero)
+        integers = d.weight(d.rng.integers(-127, 128, (8, 3, 3, 3)).astype(np.int8))
+        weight = d.add("DequantizeLinear", integers, scale, d.weight(np.int8(0)))
+    left = d.add("Conv", y, weight, pads=[1] * 4)
+    if first == "two convolutions":
+        left = d.add("Add", left, d.add("Conv", y, d.random(8, 3, 5, 5), pads=[2] * 4))
+    elif first == "pooling":
+        left = d.add("MaxPool", y, kernel_shape=[3, 3], strides=[2, 2])
+    elif first == "sum":
+        left = d.add("Add", y, d.add("Conv", y, d.random(3, 3, 3, 3), pads=[1] * 4))
+    y = d.add("GlobalAveragePool", d.add("MaxPool", left, kernel_shape=[2, 2]))
+    graph = helper.make_graph(
+        d.nodes, "planar",
+        [helper.make_tensor_value_info("x", elements, [1, 3, 21, 16])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)],
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

@@ -12,7 +12,7 @@ import pytest
 from scripts.tiny_networks import NETWORKS
 from tests.fast import machines
 from tvm_megcc import driver
-from tvm_megcc.host import package
+from tvm_megcc.host import dump, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
 
 from . import running
@@ -55,6 +55,21 @@ def test_random_images(
         assert outputs(model, tmp_path, arch, stream)[1] == whole, stream
 
 
+@pytest.mark.parametrize(
+    ("made", "seed", "images"), [(network, 0, 2), (network, 1, 3), (network, 4, 2), (chains, 7, 3)]
+)
+@pytest.mark.parametrize("arch", machines("host", "portable"))
+def test_batches(
+    made: Callable[[int, int], onnx.ModelProto], seed: int, images: int, arch: str, tmp_path: Path
+) -> None:
+    """Image by image: line buffers begin anew for each."""
+    model = made(seed, images)
+    arena, whole = outputs(model, tmp_path, arch, "off")
+    for stream in (1 + seed % 3, 4):
+        smaller, found = outputs(model, tmp_path, arch, stream)
+        assert found == whole and smaller < arena, stream
+
+
 @pytest.mark.parametrize("arch", machines("host", "portable"))
 def test_line_buffers_of_all_rows(arch: str, tmp_path: Path) -> None:
     """Their rows are found again by the next iteration, though none moves."""
@@ -88,6 +103,24 @@ def test_threads(seed: int, tmp_path: Path) -> None:
     model = network(seed)
     _, whole = outputs(model, tmp_path, "host", "off")
     assert outputs(model, tmp_path, "host", 4, threads=3)[1] == whole
+
+
+@pytest.mark.parametrize(("made", "seed", "images"), [(network, 0, 2), (chains, 7, 1)])
+def test_what_calls_compute_is_put_together(
+    made: Callable[[int, int], onnx.ModelProto], seed: int, images: int, tmp_path: Path
+) -> None:
+    found = []
+    for stream in ("off", 2):
+        driver.compile_model(
+            made(seed, images), tmp_path / str(stream), memory=MemoryOptions(stream=stream)
+        )
+        opened = package.load(tmp_path / str(stream))
+        (port,) = opened.inputs
+        x = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+        with dump.recorder(opened, toolchain.host_arch()) as recorder:
+            records, _ = recorder.records({port.name: x})
+        found.append([(r.call, r.name, r.array.shape, r.array.tobytes()) for r in records])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("seed", range(23, 27))

@@ -10,13 +10,13 @@ import onnx
 import pytest
 
 from tvm_megcc import frontend
-from tvm_megcc.core.program import Call, End, Feed, Loop, Path, Program, Slide
+from tvm_megcc.core.program import Call, End, Feed, Images, Loop, Path, Program, Slide, Step
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module
 
 from .images import chains, network
 
-SEEDS = range(40)
+SEEDS, FEWER = range(40), range(8)
 
 fed_network = partial(network, channels_last=True)
 
@@ -62,7 +62,7 @@ class Rows:
     def feed(self, step: Feed, t: int) -> None:
         lo, hi, base = step.made.at(t), step.made.at(t + 1), step.base.at(t)
         tensor = self.program.tensors[step.tensor]
-        assert lo == hi or hi - base <= tensor.nbytes // step.row_bytes
+        assert lo == hi or hi - base <= tensor.nbytes // (step.planes * step.row_bytes)
         self.computed.setdefault(self.key(step.tensor), []).extend(range(lo, hi))
         if not any(s.tensor == step.tensor for s in self.program.calls if isinstance(s, Slide)):
             self.lies[self.key(step.tensor)] = {} if step.base.step else self.of(step.tensor)
@@ -97,6 +97,15 @@ class Rows:
                 for row in wanted:
                     assert self.of(tensor)[row] == row - base, (call.name, t, row)
 
+    def check_whole(self, call: Call) -> None:
+        """Every image has its rows in tensors that are no line buffers."""
+        assert call.rows is not None
+        for band in call.rows.operands:
+            image = call.rows.window if band.is_input else call.rows.output
+            size = self.program.tensors[call.operands[band.operand]].nbytes
+            whole = call.rows.images.count * image.height * band.row_bytes
+            assert size == whole if band.has_all_images else size <= whole
+
     def of(self, tensor: int) -> dict[int, int]:
         return self.lies.get(self.key(tensor), {})
 
@@ -119,18 +128,33 @@ def check(found: Program) -> int:
     """Run a program's loops, step by step; return how many there are."""
     runs = loops(found)
     for first, last, count in runs:
+        steps = found.calls[first + 1 : last]
+        (images,) = {s.images if isinstance(s, Feed | Slide) else images_of(s) for s in steps}
+        assert images.period == 0 if images.count == 1 else images.count * images.period == count
         rows = Rows(found)
-        for t in range(count):
-            for step in found.calls[first + 1 : last]:
+        for u in range(count):
+            t = u % (images.period or count)
+            if t == 0:  # an image begins
+                rows = Rows(found)
+            for step in steps:
                 if isinstance(step, Slide):
                     rows.slide(step, t)
                 elif isinstance(step, Feed):
                     rows.feed(step, t)
                 elif isinstance(step, Call):
                     rows.call(step, t)
-        for name, made in rows.computed.items():
-            assert made == list(range(len(made))), name
+            if t == (images.period or count) - 1:
+                for name, made in rows.computed.items():
+                    assert made == list(range(len(made))), name
+                for call in steps:
+                    if isinstance(call, Call):
+                        rows.check_whole(call)
     return len(runs)
+
+
+def images_of(step: Step) -> Images:
+    assert isinstance(step, Call) and step.rows is not None
+    return step.rows.images
 
 
 @pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
@@ -139,12 +163,30 @@ def test_every_row_is_computed_once_and_read_where_it_lies(arch: str) -> None:
     assert streamed > len(SEEDS) // 2
 
 
+@pytest.mark.parametrize(("images", "io"), [(2, "caller"), (3, "stream")])
+def test_batches_are_done_image_by_image(images: int, io: str) -> None:
+    made = partial(network, images=images)
+    found = [program(seed, "arm64", 1 + seed % 4, made, io) for seed in FEWER]
+    assert sum(map(check, found)) > len(FEWER) // 2
+
+
 @pytest.mark.parametrize("arch", ["portable", "arm64", "cortexm+dsp"])
 def test_every_row_of_an_image_comes_in_once(arch: str) -> None:
     for seed in SEEDS:
         found = program(seed, arch, 1 + seed % 4, fed_network, "stream")
         assert sum(isinstance(step, Feed) for step in found.calls) == 1
         assert check(found) > 0
+
+
+def test_every_row_of_planes_comes_in_once() -> None:
+    planes = set()
+    for seed in FEWER:
+        found = program(seed, "arm64", 1 + seed % 4, io="stream")
+        (feed,) = (step for step in found.calls if isinstance(step, Feed))
+        assert feed.planes == found.tensors[feed.source].shape[1]
+        assert check(found) > 0
+        planes.add(feed.planes)
+    assert planes == {1, 3, 4}
 
 
 def test_generated_kernels_run_in_bands() -> None:

@@ -117,7 +117,7 @@ def _planes(
         if not np.isfinite(added).all():  # inf * 0, which the sum of some windows is not
             return None
     operands = {"x": planes, "w": parts["w"], "bias": added, "pad": outside}
-    return Request("conv2d_planes", {**facts, **tail.activation}, operands)
+    return Request("conv2d_planes", {**facts, **tail.activation, "lines": 0}, operands)
 
 
 def _moved_first(parts: Parts, tail: Tail) -> list[Instead]:

@@ -1,8 +1,9 @@
 """Outputs of every call of a package, for looking into a model.
 
 Enters: a package, an architecture, inputs. Leaves: `Record`s in the order in which the calls ran,
-each read right after its call, as a later one may reuse the memory. The package itself knows
-nothing of it: its runner is built once more with a file that listens to the profile hook.
+each read right after its call, as a later one may reuse the memory. Of a call in bands of rows they
+are put together. The package itself knows nothing of it: its runner is built once more with a file
+that listens to the profile hook.
 
 A record has the name of the ONNX value that its call computes, as far as the compiler kept it:
 what is computed within a fused call is in no memory, and an operator that becomes several calls
@@ -15,8 +16,10 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -75,45 +78,78 @@ class Recorder:
                 seed=seed,
                 environment={"MEGCC_DUMP": str(path)},
             )
-            return list(_read(path.read_bytes())), done.outputs
+            entry = self.package.manifest["per_arch"][self.arch]
+            found = list(_whole(_read(path.read_bytes()), entry.get("functions", [entry])))
+            return found, done.outputs
 
 
 @contextmanager
 def recorder(package: Package, arch: str) -> Iterator[Recorder]:
     """Build a package so that it records its calls.
 
-    Raises InputError if calls run in bands of rows, MegccError if a tool is missing or fails.
+    Raises MegccError if a tool is missing or fails.
     """
-    _check_whole(package, arch)
     flags, sources = toolchain.hooks("megcc_dump")
     with build_cache.built(package, arch, flags=flags, sources=sources) as program:
         yield Recorder(package, arch, program)
 
 
-def _check_whole(package: Package, arch: str) -> None:
-    """Refuse calls in bands of rows: memory holds a few rows of their results at a time."""
-    entry = package.manifest["per_arch"][arch]
-    for program in entry.get("functions", [entry]):
-        for group in program.get("streamed", ()):
-            raise InputError(
-                f"'{package.path}' runs calls {group['first_call']} to {group['last_call']} in"
-                " bands of rows, and never holds their whole results; compile the model with"
-                " --stream off to look at its calls"
-            )
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What a call has written, or a band of it."""
+
+    function: int  # of the package's programs
+    call: int
+    name: str
+    kernel: str
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    def record(self, shape: Sequence[int], data: bytes) -> Record:
+        array = dtypes.unpacked(data, self.dtype, prod(shape)).reshape(shape)
+        return Record(self.call, self.name, self.kernel, array)
 
 
-def _read(data: bytes) -> Iterator[Record]:
+def _read(data: bytes) -> Iterator[_Written]:
     at = 0
     while at < len(data):
         end = data.index(b"\n", at)
-        call, _, dtype, rank, *rest = data[at:end].decode().split(" ")
+        function, call, _, dtype, rank, *rest = data[at:end].decode().split(" ")
         shape = tuple(int(dim) for dim in rest[: int(rank)])
         name_end = data.index(b"\0", end)
         kernel_end = data.index(b"\0", name_end + 1)
         name, kernel = data[end + 1 : name_end], data[name_end + 1 : kernel_end]
         at = kernel_end + 1 + int(rest[int(rank)])
-        array = dtypes.unpacked(data[kernel_end + 1 : at], dtype, prod(shape)).reshape(shape)
-        yield Record(int(call), name.decode(), kernel.decode(), array)
+        texts = name.decode(), kernel.decode(), dtype
+        yield _Written(int(function), int(call), *texts, shape, data[kernel_end + 1 : at])
+
+
+def _whole(found: Iterable[_Written], programs: Sequence[Mapping[str, Any]]) -> Iterator[Record]:
+    """The records, with the bands of each call in one: its rows come one after the other.
+
+    The calls of a loop over bands are in the order of their numbers, as if each ran once.
+    """
+    for is_band, some in groupby(found, lambda one: _dims(one, programs) is not None):
+        if not is_band:
+            yield from (one.record(one.shape, one.data) for one in some)
+            continue
+        done: list[Record] = []
+        bands: dict[int, list[bytes]] = {}
+        for one in some:
+            shape = _dims(one, programs)
+            assert shape is not None, "grouped by it"
+            data = bands.setdefault(one.call, [])
+            data.append(one.data)
+            if sum(map(len, data)) == dtypes.nbytes(one.dtype, prod(shape)):
+                done.append(one.record(shape, b"".join(bands.pop(one.call))))
+        yield from sorted(done, key=lambda record: record.call)
+
+
+def _dims(one: _Written, programs: Sequence[Mapping[str, Any]]) -> list[int] | None:
+    """Dims of the whole result of a call in bands of rows; None of another call."""
+    found: list[int] | None = programs[one.function]["graph"]["calls"][one.call].get("whole")
+    return found
 
 
 def by_name(found: Iterable[Record]) -> dict[str, np.ndarray]:

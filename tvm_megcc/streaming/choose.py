@@ -25,6 +25,7 @@ from tvm_megcc.streaming.line_buffers import (
     looped,
     with_line_buffer,
 )
+from tvm_megcc.streaming.planes import by_lines
 from tvm_megcc.streaming.row_rules import Rules
 
 #: ``auto``: the least arena; ``off``; a number: so many rows a band.
@@ -308,11 +309,7 @@ def _fed_search(program: Program, bands: Sequence[int], aim: _Aim) -> _Search:
 
 
 def _fed_at(program: Program, port: Port, bands: Sequence[int], aim: _Aim) -> _Search:
-    tensor = program.tensors[port.tensor]
-    if len(tensor.shape) == 4 and tensor.shape[0] != 1:
-        fact = f"it is {tensor.shape[0]} images; compile for one (--input-shapes)"
-        raise _refused(program, port, fact)
-    split, fed = with_line_buffer(program, port)
+    split, fed = _planar(program, port) or with_line_buffer(program, port)
     search = _Search(_Runs(split, bands[0]), bands, aim)
     readers = [
         number
@@ -335,6 +332,16 @@ def _fed_at(program: Program, port: Port, bands: Sequence[int], aim: _Aim) -> _S
     found = min(cheap or starts, key=aim.measure)
     search.start, search.budget = found.choices, max(aim.budget, found.extra)
     return search
+
+
+def _planar(program: Program, port: Port) -> tuple[Program, Fed] | None:
+    """As `with_line_buffer`, where calls read an input of several planes as such."""
+    shape = cast(Sequence[int], program.tensors[port.tensor].shape)
+    if len(shape) != 4 or min(shape[1:3]) < 2:
+        return None
+    split, fed = with_line_buffer(program, port, shape[1])
+    found = by_lines(split, fed.storage, shape)
+    return None if found is None else (found, fed)
 
 
 def _obstacle(search: _Search, readers: Sequence[int]) -> str:

@@ -7,6 +7,9 @@ their windows. So no row is computed twice, and none before it is needed.
 A line buffer holds the rows from the first that is still read to the last that has been computed.
 Where nothing stays from one iteration to the next, it lives between its writer and its last reader
 only, and the planner gives its memory to others.
+
+Of a batch each image is done after the one before, in iterations of its own: line buffers begin
+anew, tensors that are read or written outside of the group have all images.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from tvm_megcc.core.program import (
     Copy,
     End,
     Feed,
+    Images,
     Location,
     Loop,
     Path,
@@ -40,18 +44,25 @@ from tvm_megcc.core.program import (
     operands_of,
     with_operands,
 )
-from tvm_megcc.streaming.row_rules import RowRule, Rules
+from tvm_megcc.streaming.row_rules import Extent, RowRule, Rules
+
+#: Iterations of a loop, and rows of all its images, at most (runtime/src/megcc_jumps.c).
+_MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """An input whose rows come in one after the other, and the storage of its line buffer."""
+    """An input whose rows come in one after the other, and the storage of its line buffer.
+
+    The planes of a planar image come in beside each other, each by rows.
+    """
 
     port: Port
     storage: int
+    planes: int = 1
 
 
-def with_line_buffer(program: Program, port: Port) -> tuple[Program, Fed]:
+def with_line_buffer(program: Program, port: Port, planes: int = 1) -> tuple[Program, Fed]:
     """The program with a storage of its own for what calls read of an input."""
     own = program.tensors[port.tensor].location
     storage = 1 + max(t.location.index for t in program.tensors if t.location.space == "arena")
@@ -67,7 +78,8 @@ def with_line_buffer(program: Program, port: Port) -> tuple[Program, Fed]:
     calls = tuple(
         with_operands(step, lambda t: twin if t == port.tensor else t) for step in program.calls
     )
-    return replace(program, tensors=tuple(tensors), calls=calls), Fed(port, storage)
+    found = replace(program, tensors=tuple(tensors), calls=calls)
+    return found, Fed(port, storage, planes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,11 @@ class Group:
     rules: tuple[RowRule, ...]
     single: frozenset[int]  # storages whose tensors are all views of all of it
     fed: Fed | None = None
+
+    @property
+    def images(self) -> int:
+        """Images of the batch."""
+        return self.rules[0].images
 
     def calls(self) -> list[tuple[Call, RowRule]]:
         steps = self.program.calls[self.first : self.last]
@@ -96,6 +113,7 @@ class _Image:
     is_whole: bool  # read outside of the group
     writer: int | None
     step: int = 0
+    iterations: int = 0  # of the loop, for an image
     made: int = 0  # the first row that is not there when iteration 0 begins
     base: int = 0
     readers: list[tuple[int, bool]] = field(default_factory=list)  # call, whether by its window
@@ -109,7 +127,11 @@ class _Image:
     @property
     def is_handed_on(self) -> bool:
         """Whether the next iteration finds rows of this one in the line buffer."""
-        return not self.is_whole and (self.made > self.base or self.rows == self.height)
+        return not self.is_whole and (self.made > self.base or self._has_room_for_all)
+
+    @property
+    def _has_room_for_all(self) -> bool:
+        return self.rows == self.height and self.iterations > 1
 
     @property
     def moves(self) -> bool:
@@ -118,7 +140,7 @@ class _Image:
 
     def base_path(self) -> Path:
         """The row at the tensor's first byte."""
-        whole = self.is_whole or self.rows == self.height
+        whole = self.is_whole or self._has_room_for_all
         return Path(0, 0, self.height) if whole else Path(self.step, self.base, self.height)
 
     def made_path(self) -> Path:
@@ -133,23 +155,25 @@ def group_of(
     if not all(isinstance(step, Call) and step.rows is None for step in steps):
         return None
     calls = cast(Sequence[Call], steps)
-    heights: dict[int, int] = {}
+    extents: dict[int, Extent] = {}
     for call in calls:  # images whose rows an operator says itself
         rule = rules.of(program, call, None)
-        if rule is not None and not _agree(rules.images(program, call, rule), heights):
+        if rule is not None and not _agree(rules.images(program, call, rule), extents):
             return None
     found: list[RowRule] = []
     for call in calls:
-        rule = rules.of(program, call, rules.height(program, call, heights))
-        if rule is None or not _agree(rules.images(program, call, rule), heights):
+        rule = rules.of(program, call, rules.extent(program, call, extents))
+        if rule is None or not _agree(rules.images(program, call, rule), extents):
             return None
         found.append(rule)
+    if len({rule.images for rule in found}) > 1:
+        return None
     return Group(program, first, last, tuple(found), rules.single(program), fed)
 
 
-def _agree(images: tuple[tuple[int, int], ...] | None, heights: dict[int, int]) -> bool:
-    """Whether these heights are those that other calls said of the storages; notes them."""
-    return images is not None and all(heights.setdefault(s, h) == h for s, h in images)
+def _agree(images: tuple[tuple[int, Extent], ...] | None, extents: dict[int, Extent]) -> bool:
+    """Whether these extents are those that other calls said of the storages; notes them."""
+    return images is not None and all(extents.setdefault(s, e) == e for s, e in images)
 
 
 def looped(group: Group, band: int) -> Program | None:
@@ -159,7 +183,7 @@ def looped(group: Group, band: int) -> Program | None:
     where the calls do not move on alike, or the loop would have one iteration.
     """
     images, count = _by_bands(group, band)
-    return None if count < 2 else _Writer(group, images, count).program()
+    return None if count == 0 else _Writer(group, images, count).program()
 
 
 def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]) -> int | None:
@@ -169,7 +193,7 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
     is no such loop.
     """
     images, count = _by_bands(group, band)
-    if count < 2:
+    if count == 0:
         return None
     inner = {s: image for s, image in images.items() if not image.is_whole}
     held = sum(
@@ -188,7 +212,7 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
 
 
 def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], int]:
-    """The group's images with their paths, and the number of iterations; 0 where there is none."""
+    """The group's images with their paths, and the iterations of one; 0 where there is no loop."""
     images = _images(group)
     if images is None:
         return {}, 0
@@ -197,7 +221,11 @@ def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], int]:
     if pace is None or not inner <= group.single:
         return {}, 0
     _set_paths(group, images, -(-band // pace) * pace)
-    return images, _begun(group, images)
+    count = _begun(group, images)
+    for image in images.values():
+        image.iterations = count
+    rows = max(count, *(image.height for image in images.values()))
+    return images, count if count * group.images > 1 and rows * group.images <= _MOST else 0
 
 
 def _images(group: Group) -> dict[int, _Image] | None:
@@ -226,7 +254,7 @@ def _images(group: Group) -> dict[int, _Image] | None:
                 continue
             if at.index not in images:
                 whole = at.index != fed and (writer is None or at.index in outside)
-                row = cast(int, program.tensors[tensor].nbytes) // height
+                row = cast(int, program.tensors[tensor].nbytes) // (height * group.images)
                 images[at.index] = _Image(tensor, height, row, whole, writer)
             if not is_output:
                 images[at.index].readers.append((number, k in rule.windowed))
@@ -339,6 +367,8 @@ class _Writer:
 
     def __init__(self, group: Group, images: Mapping[int, _Image], count: int) -> None:
         self.group, self.images, self.count = group, images, count
+        several = group.images > 1
+        self.batch = Images(group.images, count) if several else Images()
         self.tensors = list(group.program.tensors)
         self.weights = list(group.program.weights)
         self.storages = 1 + max(
@@ -352,13 +382,15 @@ class _Writer:
         counter = self._tensor("rows.counter", "i64", (), Location("arena", self.storages))
         steps: list[Step] = [
             Copy(counter, self._number(0), name=name),
-            Loop(counter, self._number(self.count), name=name),
+            Loop(counter, self._number(self.count * group.images), name=name),
         ]
         if group.fed is not None:
             port, (image,) = group.fed.port, _fed(group, self.images)
             steps += self._slide(image, port.name)
-            paths = image.base_path(), image.made_path()
-            steps.append(Feed(image.tensor, port.tensor, image.row_bytes, *paths, port.name))
+            paths, planes = (image.base_path(), image.made_path()), group.fed.planes
+            row_bytes = image.row_bytes // planes
+            feed = Feed(image.tensor, port.tensor, row_bytes, *paths, port.name, planes, self.batch)
+            steps.append(feed)
         for number, (call, rule) in enumerate(group.calls()):
             image = _output(group, self.images, number)
             steps += self._slide(image, call.name)
@@ -377,7 +409,7 @@ class _Writer:
         if not image.moves:
             return []
         paths = image.base_path(), image.made_path()
-        return [Slide(image.tensor, image.row_bytes, *paths, name)]
+        return [Slide(image.tensor, image.row_bytes, *paths, name, self.batch)]
 
     def _banded(self, call: Call, rule: RowRule, image: _Image) -> Call:
         at = {k: self.tensors[t].location for k, t in enumerate(call.operands)}
@@ -388,6 +420,7 @@ class _Writer:
                 self._row_bytes(call.operands[k], k in rule.windowed, rule),
                 self._base(at[k]),
                 k in rule.windowed,
+                self._is_whole(at[k]),
             )
             for k in (*rule.windowed, *rule.alike, last)
         )
@@ -400,9 +433,13 @@ class _Writer:
             rule.columns,
             operands,
             rule.patches,
+            self.batch,
+            cast("tuple[int, ...]", self.group.program.tensors[call.operands[-1]].shape),
         )
         self._shrink_workspace(call, rule, image)
-        return replace(call, rows=rows, overlap=None)
+        constants = dict(rule.constants)
+        attrs = tuple(constants.get(k, size) for k, size in enumerate(call.attrs))
+        return replace(call, rows=rows, attrs=attrs, overlap=None)
 
     def _shrink_workspace(self, call: Call, rule: RowRule, image: _Image) -> None:
         """Give the call's workspace the bytes that a band needs."""
@@ -419,11 +456,15 @@ class _Writer:
     def _row_bytes(self, tensor: int, windowed: bool, rule: RowRule) -> int:
         found = self.group.program.tensors[tensor]
         height = rule.window.height if windowed else rule.height
-        return cast(int, found.nbytes) // height
+        return cast(int, found.nbytes) // (height * rule.images)
 
     def _base(self, at: Location) -> Path:
         image = self.images.get(at.index) if at.space == "arena" else None
         return Path(0, 0, 0) if image is None else image.base_path()
+
+    def _is_whole(self, at: Location) -> bool:
+        image = self.images.get(at.index) if at.space == "arena" else None
+        return image is None or image.is_whole
 
     def _shrink(self) -> None:
         """Give every tensor of a line buffer the buffer's rows."""

@@ -1,15 +1,14 @@
 """Which rows of its inputs a call needs for rows of its output, and how it computes only those.
 
 A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
-cannot be done by bands of rows: it reads all of its input before it gives a row, or has several
-images.
+cannot be done by bands of rows, as it reads all of its input before it gives a row.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import cast
@@ -27,6 +26,9 @@ _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
 #: Macro of kernels that compute tiles of so many rows and columns.
 _TILE = "MEGCC_WINOGRAD_M"
 
+#: Number of images, and the rows of each, of which a tensor is made.
+Extent = tuple[int, int]
+
 #: Rows that a window of copied rows moves on by, reaches or begins above the image, at most.
 _MOST = 64
 
@@ -40,7 +42,7 @@ class RowRule:
     window : Window
         Input rows of an output row; one for one where the call is element by element.
     height : int
-        Rows of the output.
+        Rows of the output, of one image.
     windowed : tuple of int
         Positions of the operands whose rows are the window's.
     alike : tuple of int
@@ -49,6 +51,10 @@ class RowRule:
         As in `tvm_megcc.core.program.Rows`; a band is a multiple of `tile`.
     workspace : callable
         Rows of output and of input of a band -> bytes of workspace.
+    images : int
+        Images that the call has, one after the other; a band is of one of them.
+    constants : tuple of (int, int)
+        Attributes that a call of one image has, by position, where it sees the band as an image.
     """
 
     window: Window
@@ -61,6 +67,8 @@ class RowRule:
     columns: int = 1
     patches: tuple[Patch, ...] = ()
     workspace: Callable[[int, int], int] | None = None
+    images: int = 1
+    constants: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +80,32 @@ class _Seen:
     op: str
     kernel: KernelFile
     facts: Mapping[str, int]  # attributes, and codes that the kernel's macros say
-    height: int | None  # of an operand's image, where another call said it
+    extent: Extent | None  # of an operand, where another call said it or its dims do
 
     @property
     def output(self) -> int:
         """Position of the result."""
         return len(self.call.reads)
+
+    @property
+    def images(self) -> int:
+        return 1 if self.extent is None else self.extent[0]
+
+    @property
+    def height(self) -> int | None:
+        return None if self.extent is None else self.extent[1]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all images; 0 where they are not known."""
+        return 0 if self.extent is None else self.extent[0] * self.extent[1]
+
+    def one_for_one(self, windowed: tuple[int, ...], work: int) -> RowRule:
+        """The rule of a call with as many rows as its operands, each a part of the work."""
+        assert self.extent is not None, "rows are known"
+        images, height = self.extent
+        window = Window(1, 1, 1, 0, height)
+        return RowRule(window, height, windowed, (), work // self.rows, images=images)
 
     @property
     def work(self) -> str:
@@ -107,18 +135,18 @@ class Rules:
     """The rules of a program's calls, and the rows of its storages, each found once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int | None], tuple[Call, RowRule | None]] = {}
-        self._images: dict[int, tuple[Call, tuple[int, ...], int | None]] = {}
-        self._agreed: dict[int, tuple[tuple[int, int], ...] | None] = {}
+        self._known: dict[tuple[int, Extent | None], tuple[Call, RowRule | None]] = {}
+        self._images: dict[int, tuple[Call, tuple[int, ...], Extent | None]] = {}
+        self._agreed: dict[int, tuple[tuple[int, Extent], ...] | None] = {}
         self._tensors: Sequence[Tensor] = ()
-        self._heights: dict[int, int] = {}
+        self._extents: dict[int, Extent] = {}
         self._single: frozenset[int] = frozenset()
 
     def _read(self, program: Program) -> None:
         """Find what storages are, once for tensors."""
         if self._tensors is not program.tensors:
             self._tensors = program.tensors
-            self._heights = _image_heights(program.tensors)
+            self._extents = _extents(program.tensors)
             self._single = _single_storages(program.tensors)
 
     def single(self, program: Program) -> frozenset[int]:
@@ -126,30 +154,30 @@ class Rules:
         self._read(program)
         return self._single
 
-    def height(self, program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
-        """Rows of a call's result where they are those of an operand, or of a view of one.
+    def extent(self, program: Program, call: Call, extents: Mapping[int, Extent]) -> Extent | None:
+        """Images and rows of a call's result where they are those of an operand, or of its view.
 
-        `heights` are those of storages that operators say themselves.
+        `extents` are those of storages that operators say themselves.
         """
         if id(call) not in self._images:
             self._images[id(call)] = call, *self._image(program, call)
-        _, storages, height = self._images[id(call)]
-        return next((heights[s] for s in storages if s in heights), height)
+        _, storages, extent = self._images[id(call)]
+        return next((extents[s] for s in storages if s in extents), extent)
 
-    def _image(self, program: Program, call: Call) -> tuple[tuple[int, ...], int | None]:
-        """The storages of a call's inputs and result, and the height that dims say."""
+    def _image(self, program: Program, call: Call) -> tuple[tuple[int, ...], Extent | None]:
+        """The storages of a call's inputs and result, and the extent that dims say."""
         tensors = [program.tensors[t] for t in (*call.reads, call.operands[-1])]
         held = [tensor for tensor in tensors if tensor.location.space == "arena"]
         storages = tuple(tensor.location.index for tensor in held)
-        own = (t.shape[1] for t in held if len(t.shape) == 4 and t.shape[0] == 1)
+        own = (t.shape[:2] for t in held if len(t.shape) == 4)
         self._read(program)
-        others = (self._heights[s] for s in storages if s in self._heights)
-        return storages, cast("int | None", next(own, next(others, None)))
+        others = (self._extents[s] for s in storages if s in self._extents)
+        return storages, cast("Extent | None", next(own, next(others, None)))
 
     def images(
         self, program: Program, call: Call, rule: RowRule
-    ) -> tuple[tuple[int, int], ...] | None:
-        """Storages of the images that a call reads and writes by rows, with their heights.
+    ) -> tuple[tuple[int, Extent], ...] | None:
+        """Storages of the images that a call reads and writes by rows, with their extents.
 
         None where a tensor is not all of its storage, or its bytes are no whole rows.
         """
@@ -158,29 +186,30 @@ class Rules:
             places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
             rows = [(program.tensors[call.operands[k]], height) for k, height in places]
             whole = all(
-                t.location.space == "arena" and t.location.offset == 0 and t.nbytes % height == 0
+                t.location.space == "arena"
+                and t.location.offset == 0
+                and t.nbytes % (rule.images * height) == 0
                 for t, height in rows
             )
-            found = tuple((t.location.index, height) for t, height in rows)
+            found = tuple((t.location.index, (rule.images, height)) for t, height in rows)
             self._agreed[id(rule)] = found if whole else None
         return self._agreed[id(rule)]
 
-    def of(self, program: Program, call: Call, height: int | None) -> RowRule | None:
+    def of(self, program: Program, call: Call, extent: Extent | None) -> RowRule | None:
         """As `rule_of`; `program` may have other steps than when the call was seen first."""
-        key = id(call), height
+        key = id(call), extent
         if key not in self._known:
-            self._known[key] = call, rule_of(program, call, height)
+            self._known[key] = call, rule_of(program, call, extent)
         return self._known[key][1]
 
 
-def _image_heights(tensors: Sequence[Tensor]) -> dict[int, int]:
-    """Storage -> rows of the first of its tensors that is one image."""
-    found: dict[int, int] = {}
+def _extents(tensors: Sequence[Tensor]) -> dict[int, Extent]:
+    """Storage -> images and rows of the first of its tensors that has them."""
+    found: dict[int, Extent] = {}
     for tensor in tensors:
         at = tensor.location
         if at.space == "arena" and at.offset == 0 and len(tensor.shape) == 4:
-            if tensor.shape[0] == 1:
-                found.setdefault(at.index, cast(int, tensor.shape[1]))
+            found.setdefault(at.index, cast(Extent, tensor.shape[:2]))
     return found
 
 
@@ -193,14 +222,16 @@ def _single_storages(tensors: Sequence[Tensor]) -> frozenset[int]:
     return frozenset(s for s, found in sizes.items() if len(found) == 1 and (0,) == min(found)[:1])
 
 
-def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
+def rule_of(program: Program, call: Call, extent: Extent | None) -> RowRule | None:
     """How `call` is done by bands, None where it cannot be.
 
-    `height` is the number of rows of an operand that has the result's elements, where it is known.
+    `extent` is that of an operand that has the result's elements, where it is known.
     """
     kernel = program.kernels[call.kernel]
+    if extent is not None and 0 in extent:
+        return None
     if kernel.rows:
-        return _generated(program, call, kernel.rows, height)
+        return _generated(program, call, kernel.rows, extent)
     if not kernel.template or kernel.extern or call.n_outputs != 1:
         return None
     op = kernel_operator(kernel.template)
@@ -211,29 +242,34 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
         return None
     found = _file(op, kernel)
     attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
-    return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, height))
+    return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, extent))
 
 
 def _generated(
-    program: Program, call: Call, parts: tuple[int, ...], height: int | None
+    program: Program, call: Call, parts: tuple[int, ...], extent: Extent | None
 ) -> RowRule | None:
     """Calls of generated kernels, where a row of the output is whole parts of it (`Kernel.rows`).
 
     Operands whose rows are whole parts as well are read by rows.
     """
     work, last = call.work, len(call.reads)
-    if height is None or not isinstance(work, int) or work % height or call.n_outputs != 1:
+    if extent is None or not isinstance(work, int) or call.n_outputs != 1:
+        return None
+    images, height = extent
+    rows = images * height
+    if work % rows:
         return None
     tensors = [program.tensors[t] for t in call.operands]
     sizes = [prod(cast(Sequence[int], tensor.shape)) for tensor in tensors]
     apart = [
-        part > 0 and size % height == 0 and size // height % part == 0
+        part > 0 and size % rows == 0 and size // rows % part == 0
         for part, size in zip(parts, sizes, strict=True)
     ]
     if not apart[last]:
         return None
     windowed = tuple(k for k in range(last) if apart[k] and tensors[k].location.space != "weight")
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
+    window = Window(1, 1, 1, 0, height)
+    return RowRule(window, height, windowed, (), work // rows, images=images)
 
 
 @lru_cache(maxsize=256)
@@ -256,29 +292,31 @@ def _windows(seen: _Seen) -> RowRule | None:
     """Convolutions and pooling."""
     a = seen.facts
     reach = (a["kh"] - 1) * a["dh"] + 1
-    if a["n"] != 1 or min(a["pt"], a["pb"]) < 0 or max(a["pt"], a["pb"]) >= reach:
+    if a["n"] < 1 or min(a["pt"], a["pb"]) < 0 or max(a["pt"], a["pb"]) >= reach:
         return None
     window = Window(a["sh"], 1, reach, a["pt"], a["h"])
+    rule = RowRule(window, a["oh"], (0,), seen.alike(2), 1, images=a["n"])
     if seen.work == "n * oh":
         # A row of several planes is not together.
-        planes = seen.op == "conv2d_planes" and a["ic"] != 1
-        return RowRule(window, a["oh"], () if planes else (0,), seen.alike(2), 1)
+        planes = seen.op == "conv2d_planes" and a["ic"] != 1 and not a["lines"]
+        return replace(rule, windowed=()) if planes else rule
     patches = seen.patches(h="in", oh="out", pt="above", pb="below")
-    return _blocks(seen, "oh", RowRule(window, a["oh"], (0,), seen.alike(2), 1, patches=patches))
+    one = ((contract(seen.op).attributes.index("n"), 1),)
+    seen = replace(seen, facts={**a, "n": 1})
+    return _blocks(seen, "oh", replace(rule, patches=patches, constants=one))
 
 
 def _product(seen: _Seen) -> RowRule | None:
     """Products whose rows are pixels."""
     a, height = seen.facts, seen.height
-    if height is None or a["b"] != 1 or a["m"] % height or seen.moves(1):
+    if height is None or a["b"] != 1 or a["m"] % seen.rows or seen.moves(1):
         return None
-    rule = RowRule(Window(1, 1, 1, 0, height), height, (0,), seen.alike(2), a["m"] // height)
+    rule = replace(seen.one_for_one((0,), a["m"]), alike=seen.alike(2))
     if seen.work == "b * m":
         return rule
     names = contract(seen.op).attributes
     patch = Patch(names.index("m"), "out", rule.units)
-    rule = RowRule(rule.window, height, (0,), rule.alike, 1, patches=(patch,))
-    return _blocks(seen, "m", rule, a["m"] // height)
+    return _blocks(seen, "m", replace(rule, units=1, patches=(patch,)), patch.factor)
 
 
 def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule | None:
@@ -294,17 +332,13 @@ def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule
     def value(part: Expression, rows: int) -> int:
         return cast(int, part({**cast(Mapping[str, Fact], seen.facts), extent: rows * factor}))
 
-    found = RowRule(
-        rule.window,
-        rule.height,
-        rule.windowed,
-        rule.alike,
-        value(inner, tile),
-        tile,
-        value(block, 1),
-        value(columns, 1),
-        rule.patches,
-        _workspace(seen, extent, factor),
+    found = replace(
+        rule,
+        units=value(inner, tile),
+        tile=tile,
+        block=value(block, 1),
+        columns=value(columns, 1),
+        workspace=_workspace(seen, extent, factor),
     )
     for rows in (1, 2, 3, 5, 8, rule.height):  # the work is what BAND computes
         tiles = -(-rows // tile)
@@ -341,29 +375,26 @@ def _types(seen: _Seen) -> dict[str, str]:
 
 def _elements(seen: _Seen) -> RowRule | None:
     """Element by element; an operand of fewer elements is whole."""
-    size, height = seen.elements(seen.output), seen.height
-    if height is None or seen.call.work != size or size % height:
+    size, rows = seen.elements(seen.output), seen.rows
+    if not rows or seen.call.work != size or size % rows:
         return None
     windowed = seen.alike(0)
-    if not windowed:
-        return None
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), size // height)
+    return seen.one_for_one(windowed, size) if windowed else None
 
 
 def _concat(seen: _Seen) -> RowRule | None:
     """Side by side along the channels."""
-    height, outer = seen.height, seen.facts["outer"]
-    if height is None or outer % height or outer == 1:
+    rows, outer = seen.rows, seen.facts["outer"]
+    if not rows or outer % rows or outer == 1:
         return None
     windowed = tuple(k for k in range(seen.output) if seen.moves(k))
-    units = outer * seen.facts["count"] // height
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
+    return seen.one_for_one(windowed, outer * seen.facts["count"])
 
 
 def _resized(seen: _Seen) -> RowRule | None:
     """Images enlarged by whole factors."""
     a = seen.facts
-    if a["n"] != 1 or a.get("nchw", 1) or a["oh"] % a["h"]:
+    if a["n"] < 1 or a.get("nchw", 1) or a["oh"] % a["h"]:
         return None
     up = a["oh"] // a["h"]
     names = codes("resize2d")
@@ -376,29 +407,37 @@ def _resized(seen: _Seen) -> RowRule | None:
     halves = a["coord"] in (names["HALF_PIXEL"], names["PYTORCH_HALF_PIXEL"])
     if near and (halves or a["round"] == names["FLOOR"]):
         window = Window(1, up, 1, 0, a["h"])
-    return RowRule(window, a["oh"], (0,), (), 1)
+    return RowRule(window, a["oh"], (0,), (), 1, images=a["n"])
 
 
 def _lines(seen: _Seen) -> RowRule | None:
     """Calls that compute each of `outer` lines of the first input on its own."""
-    height, outer, work = seen.height, seen.facts["outer"], seen.call.work
-    if height is None or outer % height or not isinstance(work, int) or work % outer:
+    rows, outer, work = seen.rows, seen.facts["outer"], seen.call.work
+    if not rows or outer % rows or not isinstance(work, int) or work % outer:
         return None
-    windowed = (0,) if seen.moves(0) else ()
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
+    return seen.one_for_one((0,) if seen.moves(0) else (), work)
 
 
 def _moved(seen: _Seen) -> RowRule | None:
     """Slices and padding of images."""
     size, dims = seen.elements(seen.output), [seen.facts[f"d{k}"] for k in range(8)]
-    axis = next((k for k in range(8) if dims[k] != 1), 8)
-    if axis == 8 or dims[axis] != seen.height or not seen.moves(0) or not _keeps(seen, axis):
+    axes = _axes_of_rows(dims, seen.images)
+    if not axes or dims[axes[0]] != seen.height or not seen.moves(0) or not _keeps(seen, axes[0]):
         return None
-    found = (_padded if seen.op == "pad" else _cut)(seen, axis, dims[axis])
-    if found is None or size % found[1]:
+    found = (_padded if seen.op == "pad" else _cut)(seen, axes[0], dims[axes[0]])
+    if found is None or size % (seen.images * found[1]):
         return None
     window, height = found
-    return RowRule(window, height, (0,), (), size // height)
+    units = size // (seen.images * height)
+    return RowRule(window, height, (0,), (), units, images=seen.images)
+
+
+def _axes_of_rows(dims: Sequence[int], images: int) -> list[int]:
+    """Axes of more than one element behind that of the images, where there are several."""
+    axes = [k for k, size in enumerate(dims) if size != 1]
+    if images == 1:
+        return axes
+    return axes[1:] if axes and dims[axes[0]] == images else []
 
 
 def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
@@ -423,14 +462,16 @@ def _transposed(seen: _Seen) -> RowRule | None:
     """Rows of a permuted tensor, which is read whole unless its rows stay rows."""
     dims = [seen.facts[f"d{k}"] for k in range(8)]
     axes = [seen.facts[f"p{k}"] for k in range(8)]
-    axis = next((k for k in range(8) if dims[axes[k]] != 1), 8)
-    if axis == 8 or seen.call.work != seen.elements(seen.output):
+    shape = cast(Sequence[int], seen.program.tensors[seen.call.reads[0]].shape)
+    images = seen.images if seen.extent or len(shape) != 4 else shape[0]
+    rows = _axes_of_rows([dims[axis] for axis in axes], images)
+    if not rows or seen.call.work != seen.elements(seen.output):
         return None
-    height = dims[axes[axis]]
-    stays = prod(dims[: axes[axis]]) == 1
-    windowed = (0,) if stays and seen.moves(0) else ()
-    units = seen.elements(seen.output) // height
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
+    axis, leading = axes[rows[0]], 1 if images == 1 else 2
+    given, made = ([a for a in order if dims[a] != 1][:leading] for order in (range(8), axes))
+    windowed = (0,) if given == made and seen.moves(0) else ()
+    seen = replace(seen, extent=(images, dims[axis]))
+    return seen.one_for_one(windowed, seen.elements(seen.output))
 
 
 def _keeps(seen: _Seen, axis: int) -> bool:

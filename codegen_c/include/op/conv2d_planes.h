@@ -9,7 +9,8 @@
 //
 // Models are given images as planes; the result is channels last. `w`, `bias` and `pad` are
 // constants; `w` comes as the kernel packs it. `pad` is the value of each channel outside of the
-// image: where x + shift is what the weights are for, -shift.
+// image: where x + shift is what the weights are for, -shift. With LINES 1 the planes of a row are
+// together: x is [n, h, ic, w].
 #ifndef MEGCC_OP_CONV2D_PLANES_H
 #define MEGCC_OP_CONV2D_PLANES_H
 
@@ -35,6 +36,7 @@ enum {
   CONV2D_PLANES_PR,
   CONV2D_PLANES_ACT_A,  // float bits: first parameter of the activation
   CONV2D_PLANES_ACT_B,  // float bits: second parameter of the activation
+  CONV2D_PLANES_LINES,  // 0, or 1: by rows, in each the lines of all planes
   CONV2D_PLANES_ATTRS
 };
 #endif  // MEGCC_OP_CONV2D_PLANES_H

@@ -29,6 +29,9 @@ CASES = [
     {"h": 7, "w": 27, "ic": 3, "oc": 8, "kh": 2, "kw": 5},
     {"h": 5, "w": 19, "ic": 40, "oc": 17, **_SAME},
     {"h": 4, "w": 17, "ic": 1, "oc": 16, "kh": 5, "kw": 5, "pl": 2, "pr": 2, "pt": 2, "pb": 2},
+    # The planes of a row together.
+    {"h": 6, "w": 19, "ic": 3, "oc": 8, "n": 2, "lines": 1, **_SAME},
+    {"h": 11, "w": 40, "ic": 4, "oc": 9, "kh": 5, "sh": 2, "dh": 2, "pt": 2, "lines": 1},
     {"h": 4, "w": 4, "ic": 4, "oc": 8, "n": 0},
     {"h": 4, "w": 4, "ic": 4, "oc": 0},
     *({"h": 3, "w": 12, "ic": 3, "oc": 11, **_SAME, "act": conv2d.ACT[act]}
@@ -42,6 +45,7 @@ def _random(rng):
     row["kw"], row["sw"] = ((3, 1), (3, 2), (5, 2), (7, 2))[rng.integers(4)]
     row |= {side: int(rng.integers(0, 5)) for side in ("pt", "pl", "pb", "pr")}
     row["oc"] = int(rng.integers(1, 28))
+    row["lines"] = int(rng.integers(2))
     return row
 
 
@@ -49,7 +53,7 @@ CASES += [_random(np.random.default_rng(seed)) for seed in range(12)]
 
 
 def facts(row):
-    found = conv2d.facts(row)
+    found = conv2d.facts({"lines": 0, **row})
     return {name: value for name, value in found.items() if name not in ("g", "residual")}
 
 
@@ -61,6 +65,8 @@ def operands(f, rng):
 
 def reference(f, inputs):
     x, w, bias, pad = [a.astype(np.float64) for a in inputs]
+    if f["lines"]:
+        x = x.reshape(f["n"], f["h"], f["ic"], f["w"]).transpose(0, 2, 1, 3)
     sides = ((0, 0), (f["pt"], f["pb"]), (f["pl"], f["pr"]))
     planes = [np.pad(x[:, c], sides, constant_values=pad[c]) for c in range(f["ic"])]
     whole = {**f, "g": 1, "residual": 0, **dict.fromkeys(("pt", "pl", "pb", "pr"), 0)}

@@ -17,7 +17,7 @@ Example
 
 from __future__ import annotations
 
-from tvm_megcc.core.program.bands import BandOperand, Patch, Path, Rows, Window
+from tvm_megcc.core.program.bands import BandOperand, Images, Patch, Path, Rows, Window
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.groups import LineBuffer, StreamedGroup, kept_rows, streamed_groups
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
@@ -66,6 +66,7 @@ __all__ = [
     "End",
     "Feed",
     "If",
+    "Images",
     "Kernel",
     "Let",
     "LineBuffer",

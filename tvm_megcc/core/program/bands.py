@@ -44,6 +44,17 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Images:
+    """Images of a batch that a loop computes one after the other, `period` iterations each.
+
+    The path of iteration ``t`` of the loop is that of ``t % period``, in image ``t // period``.
+    """
+
+    count: int = 1
+    period: int = 0  # 0: there is one image
+
+
+@dataclass(frozen=True, slots=True)
 class BandOperand:
     """An operand of which a call needs the rows of its band only.
 
@@ -56,12 +67,15 @@ class BandOperand:
         The row that lies at the tensor's first byte.
     is_input : bool
         Whether its rows are those of the window, and not the output's.
+    has_all_images : bool
+        Whether it is no line buffer, so that its images lie one after the other.
     """
 
     operand: int
     row_bytes: int
     base: Path
     is_input: bool
+    has_all_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,9 @@ class Rows:
         ``ceil(ceil(rows / tile) * units / block) * columns``.
     operands : tuple of BandOperand
     patches : tuple of Patch
+    images : Images
+    shape : tuple of int
+        Dims of the whole output, of which memory perhaps never has all rows.
     """
 
     output: Path
@@ -100,3 +117,5 @@ class Rows:
     columns: int
     operands: tuple[BandOperand, ...]
     patches: tuple[Patch, ...] = ()
+    images: Images = Images()
+    shape: tuple[int, ...] = ()

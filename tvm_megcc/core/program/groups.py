@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from tvm_megcc.core.program.bands import Path
+from tvm_megcc.core.program.bands import Rows
 from tvm_megcc.core.program.liveness import loops
 from tvm_megcc.core.program.program import Program
 from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, ends_of
@@ -22,7 +22,10 @@ from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, ends_of
 
 @dataclass(frozen=True, slots=True)
 class LineBuffer:
-    """A result or an incoming image: memory holds `rows` rows at a time, of `height`."""
+    """A result or an incoming image: memory holds `rows` rows at a time, of `height`.
+
+    The height of a batch is that of all its images.
+    """
 
     name: str
     rows: int
@@ -82,8 +85,9 @@ def kept_rows(program: Program) -> dict[int, tuple[int, int]]:
             number = call.operands[band.operand]
             size = program.tensors[number].nbytes
             assert isinstance(size, int), "only programs of fixed shapes are streamed"
-            if size < image.height * band.row_bytes:
-                found[number] = size // band.row_bytes, image.height
+            height = image.height * call.rows.images.count
+            if size < height * band.row_bytes:
+                found[number] = size // band.row_bytes, height
     return found
 
 
@@ -91,7 +95,7 @@ def _group(program: Program, first: int, last: int) -> StreamedGroup | None:
     """The loop between two steps as a group; None where it is a loop of the model."""
     steps = program.calls[first + 1 : last]
     calls = [step for step in steps if isinstance(step, Call)]
-    bands = [(call, call.rows.output) for call in calls if call.rows is not None]
+    bands = [call.rows for call in calls if call.rows is not None]
     if not bands or len(bands) < len(calls):
         return None
     count = _iterations(program, first)
@@ -102,10 +106,10 @@ def _group(program: Program, first: int, last: int) -> StreamedGroup | None:
         last_call=before + len(calls) - 1,
         first_step=first,
         last_step=last,
-        band_rows=bands[-1][1].step,
+        band_rows=bands[-1].output.step,
         iterations=count,
         moved_bytes=sum(_moved(step, count) for step in slides),
-        bands=tuple(_nonempty(output, count) for _, output in bands),
+        bands=tuple(_nonempty(rows, count) for rows in bands),
         buffers=tuple(_buffers(program, steps)),
     )
 
@@ -117,18 +121,20 @@ def _iterations(program: Program, first: int) -> int:
     return int.from_bytes(bytes(program.weights[at.index].data), "little", signed=True)
 
 
-def _nonempty(output: Path, count: int) -> int:
-    return sum(output.at(t) < output.at(t + 1) for t in range(count))
+def _nonempty(rows: Rows, count: int) -> int:
+    output, images = rows.output, rows.images
+    bands = (output.at(t) < output.at(t + 1) for t in range(images.period or count))
+    return images.count * sum(bands)
 
 
 def _moved(slide: Slide, count: int) -> int:
     """Bytes that a step moves in a run, as runtime/src/megcc_op_slide.c does."""
-    rows = 0
-    for t in range(1, count):
+    rows, images = 0, slide.images
+    for t in range(1, images.period or count):
         begin = slide.base.at(t)
         if begin > slide.base.at(t - 1):
             rows += max(0, slide.made.at(t) - begin)
-    return rows * slide.row_bytes
+    return images.count * rows * slide.row_bytes
 
 
 def _buffers(program: Program, steps: Sequence[Step]) -> Iterator[LineBuffer]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tvm_megcc.core.program.bands import Path, Rows
+from tvm_megcc.core.program.bands import Images, Path, Rows
 from tvm_megcc.dims import Size
 
 
@@ -223,6 +223,8 @@ class Slide:
         The first row that is not there yet.
     name : str
         Name of the model's node whose result it is.
+    images : Images
+        Where each image begins, nothing stays.
     """
 
     tensor: int
@@ -230,6 +232,7 @@ class Slide:
     base: Path
     made: Path
     name: str = ""
+    images: Images = Images()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,12 +246,16 @@ class Feed:
     source : int
         Tensor id of the input port; no other step reads it.
     row_bytes : int
+        Of one of the planes.
     base : Path
         The row that lies at the tensor's first byte from this iteration on.
     made : Path
         The first row that is not there yet.
     name : str
         Name of the input.
+    planes : int
+        The input has so many planes one after the other; the line buffer has those of a row.
+    images : Images
     """
 
     tensor: int
@@ -257,6 +264,8 @@ class Feed:
     base: Path
     made: Path
     name: str = ""
+    planes: int = 1
+    images: Images = Images()
 
 
 @dataclass(frozen=True, slots=True)

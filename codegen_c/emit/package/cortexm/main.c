@@ -76,6 +76,20 @@ static void print(const unsigned char *bytes, size_t count) {
 static size_t up(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 #if MEGCC_EXAMPLE_ROWS
+// Copies rows of an image in memory to where the run wants them.
+static megcc_status_t put_rows(megcc_stepper_t *stepper, const megcc_rows_t *rows,
+                               const char *input) {
+  const size_t plane_bytes = rows->height * rows->row_bytes;
+  char *to = rows->data;
+  for (uint32_t row = rows->first; row < rows->first + rows->count; ++row) {
+    for (uint32_t plane = 0; plane < rows->planes; ++plane) {
+      const char *from = input + (rows->image * rows->planes + plane) * plane_bytes;
+      for (size_t i = 0; i < rows->row_bytes; ++i) *to++ = from[row * rows->row_bytes + i];
+    }
+  }
+  return megcc_put_rows(stepper, rows->input, rows->data, rows->count);
+}
+
 // A run that is given the rows of its images as it wants them; a camera would write them.
 static megcc_status_t run(megcc_context_t *context) {
   megcc_stepper_t stepper;
@@ -92,8 +106,7 @@ static megcc_status_t run(megcc_context_t *context) {
         check(megcc_input_info(context, k, &info));
         from += up(info.bytes);
       }
-      from += rows.first * rows.row_bytes;
-      status = megcc_put_rows(&stepper, rows.input, from, rows.count);
+      status = put_rows(&stepper, &rows, from);
     }
   }
   return status;
