@@ -11,24 +11,26 @@
 // With block 0 the kernel does the part of its work that is the band's, and has pointers to where
 // row 0 would be. Else it sees the band as an image: its work is rows / tile * work / block, each
 // rounded up, times columns, and the patches replace attributes in a copy.
-#include "megcc_vm.h"
+#include "megcc_bands.h"
 
 enum {
-  COUNTER = MEGCC_C_FIRST,
-  OUTPUT,
-  STRIDE = OUTPUT + 3,
-  UP,
-  REACH,
-  PAD,
-  ROWS,
-  TILE,
-  BLOCK,
-  COLUMNS,
-  BANDS,
-  PATCHES,
-  OPERANDS
+  COUNTER = MEGCC_BAND_COUNTER,
+  OUTPUT = MEGCC_BAND_OUTPUT,
+  STRIDE = MEGCC_BAND_STRIDE,
+  UP = MEGCC_BAND_UP,
+  REACH = MEGCC_BAND_REACH,
+  PAD = MEGCC_BAND_PAD,
+  ROWS = MEGCC_BAND_ROWS,
+  TILE = MEGCC_BAND_TILE,
+  BLOCK = MEGCC_BAND_BLOCK,
+  COLUMNS = MEGCC_BAND_COLUMNS,
+  BANDS = MEGCC_BAND_BANDS,
+  PATCHES = MEGCC_BAND_PATCHES,
+  OPERANDS = MEGCC_BAND_OPERANDS,
+  BAND_WORDS = MEGCC_BAND_WORDS,
+  PATCH_WORDS = MEGCC_PATCH_WORDS
 };
-enum { BAND_WORDS = 5, PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
+enum { MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
 enum { OUT, IN, ABOVE, BELOW, KINDS };
 
 // Rows of the windows of output rows [lo, hi), padding included.
@@ -47,13 +49,16 @@ static const uint32_t *attributes_of(const uint32_t *code) {
 }
 
 // Whether the rows that a call touches in any iteration are in the operand's tensor.
-static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t *band) {
+static int has_rows(const megcc_model_t *m, const megcc_context_t *c, const uint32_t *code,
+                    const uint32_t *band) {
   const uint32_t number = band[0] & 0xFFFF;
   const megcc_path_t out = megcc_path_of(code + OUTPUT), base = megcc_path_of(band + 2);
   megcc_tensor_t t;
   int32_t last, rows;
-  if (number >= code[MEGCC_C_OPERANDS] || band[0] >> 17 != 0 || band[1] == 0) return 0;
+  if (number >= code[MEGCC_C_OPERANDS] || band[0] >> 17 != 0) return 0;
   if (!megcc_find_tensor(m, code[OPERANDS + number], &t) || !megcc_is_path(&base)) return 0;
+  if (c != NULL) megcc_measure_tensor(c, code[OPERANDS + number], &t);
+  if (band[1] == 0) return c != NULL;  // an image without columns, for these shapes
   rows = base.height;
   if (base.step != 0 || base.first > 0) {
     // Both move on alike; being cut to the image brings them no further apart.
@@ -83,19 +88,17 @@ static int is_countable(const uint32_t *code, int32_t height) {
   return work <= INT32_MAX;
 }
 
-static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+megcc_status_t megcc_check_band(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   const megcc_status_t status = megcc_check_call(m, code, words, OPERANDS);
-  const megcc_path_t out = megcc_path_of(code + OUTPUT);
-  const uint32_t *band, *patch;
+  const uint32_t *patch;
   uint32_t left, attributes, k;
   if (status != MEGCC_OK) return status;
-  if (!megcc_is_counter(m, code[COUNTER]) || !megcc_is_path(&out)) return MEGCC_ERR_CORRUPT;
+  if (!megcc_is_counter(m, code[COUNTER])) return MEGCC_ERR_CORRUPT;
   for (k = STRIDE; k <= REACH; ++k) {
     if (code[k] == 0 || code[k] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   }
   if (code[TILE] == 0 || code[TILE] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
-  if (!is_countable(code, out.height)) return MEGCC_ERR_CORRUPT;
-  if (code[PAD] > MOST_STRIDE || code[ROWS] > 1 << 20) return MEGCC_ERR_CORRUPT;
+  if (code[PAD] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   left = words - OPERANDS - code[MEGCC_C_OPERANDS];
   if (code[BANDS] > left / BAND_WORDS) return MEGCC_ERR_CORRUPT;
   left -= code[BANDS] * BAND_WORDS;
@@ -103,13 +106,29 @@ static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32
   attributes = left - code[PATCHES] * PATCH_WORDS;
   if (code[BLOCK] == 0 ? code[PATCHES] != 0 : attributes > MOST_ATTRIBUTES)
     return MEGCC_ERR_CORRUPT;
-  for (band = bands_of(code), k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
-    if (!has_rows(m, code, band)) return MEGCC_ERR_CORRUPT;
-  }
-  for (patch = band, k = code[PATCHES]; k-- > 0; patch += PATCH_WORDS) {
+  patch = bands_of(code) + code[BANDS] * BAND_WORDS;
+  for (k = code[PATCHES]; k-- > 0; patch += PATCH_WORDS) {
     if ((patch[0] & 0xFFFF) >= attributes || patch[0] >> 16 >= KINDS) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
+}
+
+int megcc_band_fits(const megcc_model_t *m, const megcc_context_t *c, const uint32_t *code) {
+  const megcc_path_t out = megcc_path_of(code + OUTPUT);
+  const uint32_t *band = bands_of(code);
+  uint32_t k;
+  if (!megcc_is_path(&out) || !is_countable(code, out.height)) return 0;
+  if (code[ROWS] > 1 << 20) return 0;
+  for (k = code[BANDS]; k-- > 0; band += BAND_WORDS) {
+    if (!has_rows(m, c, code, band)) return 0;
+  }
+  return 1;
+}
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const megcc_status_t status = megcc_check_band(m, code, words);
+  if (status != MEGCC_OK) return status;
+  return megcc_band_fits(m, NULL, code) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 // Whether operands, workspace and counter have memory.

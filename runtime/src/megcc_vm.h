@@ -7,7 +7,7 @@
 
 // Raised whenever anything in this file or the kernel's type changes: packages of different ABIs
 // in one program refuse each other's models instead of misreading them.
-#define MEGCC_ABI 11
+#define MEGCC_ABI 12
 
 // A debug build (-DMEGCC_DEBUG) adds to the structs below; a program half of one, half of the other
 // refuses its models, too.
@@ -572,6 +572,9 @@ extern const megcc_op_t megcc_op_check;
 extern const megcc_op_t megcc_op_draw;
 extern const megcc_op_t megcc_op_slide;
 extern const megcc_op_t megcc_op_feed;
+extern const megcc_op_t megcc_op_store;
+extern const megcc_op_t megcc_op_band_sized;
+extern const megcc_op_t megcc_op_slide_sized;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

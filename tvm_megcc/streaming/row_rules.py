@@ -2,7 +2,7 @@
 
 A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
 cannot be done by bands of rows: it reads all of its input before it gives a row, or has several
-images.
+images. Heights and widths may follow from the shapes; what a window is may not.
 """
 
 from __future__ import annotations
@@ -11,11 +11,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
-from typing import cast
+from typing import Any, cast
 
 from tvm_megcc.codegen_c.sources import kernel_operator
-from tvm_megcc.core.program import Call, Kernel, Patch, Program, Tensor, Window
+from tvm_megcc.core.program import (
+    Call,
+    Kernel,
+    Patch,
+    Program,
+    Tensor,
+    Window,
+    data_symbols,
+)
+from tvm_megcc.dims import Size, Undecided, ceildiv, fixed, is_static, product, quotient, symbols
 from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
@@ -26,6 +34,9 @@ _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
 
 #: Macro of kernels that compute tiles of so many rows and columns.
 _TILE = "MEGCC_WINOGRAD_M"
+
+#: Words of a band whose sizes follow from the shapes, but for those that each one has.
+_MOST_WORDS = 224
 
 #: Rows that a window of copied rows moves on by, reaches or begins above the image, at most.
 _MOST = 64
@@ -39,7 +50,7 @@ class RowRule:
     ----------
     window : Window
         Input rows of an output row; one for one where the call is element by element.
-    height : int
+    height : Size
         Rows of the output.
     windowed : tuple of int
         Positions of the operands whose rows are the window's.
@@ -52,15 +63,20 @@ class RowRule:
     """
 
     window: Window
-    height: int
+    height: Size
     windowed: tuple[int, ...]
     alike: tuple[int, ...]
-    units: int
+    units: Size
     tile: int = 1
     block: int = 0
-    columns: int = 1
+    columns: Size = 1
     patches: tuple[Patch, ...] = ()
-    workspace: Callable[[int, int], int] | None = None
+    workspace: Callable[[int, int], Size] | None = None
+
+    @property
+    def words(self) -> int:
+        """Words of the instruction, but for those that do not depend on the rule."""
+        return 5 * (len(self.windowed) + len(self.alike) + 1) + 2 * len(self.patches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +87,8 @@ class _Seen:
     call: Call
     op: str
     kernel: KernelFile
-    facts: Mapping[str, int]  # attributes, and codes that the kernel's macros say
-    height: int | None  # of an operand's image, where another call said it
+    facts: Mapping[str, Any]  # attributes (sizes), and codes that the kernel's macros say
+    height: Size | None  # of an operand's image, where another call said it
 
     @property
     def output(self) -> int:
@@ -83,9 +99,8 @@ class _Seen:
     def work(self) -> str:
         return self.kernel.formulas["work"].text
 
-    def elements(self, operand: int) -> int:
-        tensor = self.program.tensors[self.call.operands[operand]]
-        return prod(cast(Sequence[int], tensor.shape))
+    def elements(self, operand: int) -> Size:
+        return product(self.program.tensors[self.call.operands[operand]].shape)
 
     def moves(self, operand: int) -> bool:
         """Whether the operand is computed or given, and not a constant."""
@@ -107,11 +122,11 @@ class Rules:
     """The rules of a program's calls, and the rows of its storages, each found once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int | None], tuple[Call, RowRule | None]] = {}
-        self._images: dict[int, tuple[Call, tuple[int, ...], int | None]] = {}
-        self._agreed: dict[int, tuple[tuple[int, int], ...] | None] = {}
+        self._known: dict[tuple[int, Size | None], tuple[Call, RowRule | None]] = {}
+        self._images: dict[int, tuple[Call, tuple[int, ...], Size | None]] = {}
+        self._agreed: dict[int, tuple[tuple[int, Size], ...] | None] = {}
         self._tensors: Sequence[Tensor] = ()
-        self._heights: dict[int, int] = {}
+        self._heights: dict[int, Size] = {}
         self._single: frozenset[int] = frozenset()
 
     def _read(self, program: Program) -> None:
@@ -126,7 +141,7 @@ class Rules:
         self._read(program)
         return self._single
 
-    def height(self, program: Program, call: Call, heights: Mapping[int, int]) -> int | None:
+    def height(self, program: Program, call: Call, heights: Mapping[int, Size]) -> Size | None:
         """Rows of a call's result where they are those of an operand, or of a view of one.
 
         `heights` are those of storages that operators say themselves.
@@ -136,7 +151,7 @@ class Rules:
         _, storages, height = self._images[id(call)]
         return next((heights[s] for s in storages if s in heights), height)
 
-    def _image(self, program: Program, call: Call) -> tuple[tuple[int, ...], int | None]:
+    def _image(self, program: Program, call: Call) -> tuple[tuple[int, ...], Size | None]:
         """The storages of a call's inputs and result, and the height that dims say."""
         tensors = [program.tensors[t] for t in (*call.reads, call.operands[-1])]
         held = [tensor for tensor in tensors if tensor.location.space == "arena"]
@@ -144,11 +159,11 @@ class Rules:
         own = (t.shape[1] for t in held if len(t.shape) == 4 and t.shape[0] == 1)
         self._read(program)
         others = (self._heights[s] for s in storages if s in self._heights)
-        return storages, cast("int | None", next(own, next(others, None)))
+        return storages, next(own, next(others, None))
 
     def images(
         self, program: Program, call: Call, rule: RowRule
-    ) -> tuple[tuple[int, int], ...] | None:
+    ) -> tuple[tuple[int, Size], ...] | None:
         """Storages of the images that a call reads and writes by rows, with their heights.
 
         None where a tensor is not all of its storage, or its bytes are no whole rows.
@@ -158,14 +173,15 @@ class Rules:
             places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
             rows = [(program.tensors[call.operands[k]], height) for k, height in places]
             whole = all(
-                t.location.space == "arena" and t.location.offset == 0 and t.nbytes % height == 0
+                (t.location.space, t.location.offset) == ("arena", 0)
+                and _each(t.nbytes, height) is not None
                 for t, height in rows
             )
             found = tuple((t.location.index, height) for t, height in rows)
             self._agreed[id(rule)] = found if whole else None
         return self._agreed[id(rule)]
 
-    def of(self, program: Program, call: Call, height: int | None) -> RowRule | None:
+    def of(self, program: Program, call: Call, height: Size | None) -> RowRule | None:
         """As `rule_of`; `program` may have other steps than when the call was seen first."""
         key = id(call), height
         if key not in self._known:
@@ -173,14 +189,14 @@ class Rules:
         return self._known[key][1]
 
 
-def _image_heights(tensors: Sequence[Tensor]) -> dict[int, int]:
+def _image_heights(tensors: Sequence[Tensor]) -> dict[int, Size]:
     """Storage -> rows of the first of its tensors that is one image."""
-    found: dict[int, int] = {}
+    found: dict[int, Size] = {}
     for tensor in tensors:
         at = tensor.location
         if at.space == "arena" and at.offset == 0 and len(tensor.shape) == 4:
             if tensor.shape[0] == 1:
-                found.setdefault(at.index, cast(int, tensor.shape[1]))
+                found.setdefault(at.index, tensor.shape[1])
     return found
 
 
@@ -193,11 +209,32 @@ def _single_storages(tensors: Sequence[Tensor]) -> frozenset[int]:
     return frozenset(s for s, found in sizes.items() if len(found) == 1 and (0,) == min(found)[:1])
 
 
-def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
+def _each(size: Size, rows: Size) -> Size | None:
+    """A row's share of a size, None where it is no whole number, or nothing says that it is."""
+    if isinstance(size, int) and isinstance(rows, int):
+        return size // rows if rows and size % rows == 0 else None
+    return quotient(size, rows)
+
+
+def rule_of(program: Program, call: Call, height: Size | None) -> RowRule | None:
     """How `call` is done by bands, None where it cannot be.
 
     `height` is the number of rows of an operand that has the result's elements, where it is known.
     """
+    sizes = (call.work, *call.attrs, *(d for t in call.operands for d in program.tensors[t].shape))
+    if is_static(sizes):
+        return _rule(program, call, height)
+    if any(symbols(size) & data_symbols(program) for size in sizes):
+        return None
+    try:
+        rule = _rule(program, call, height)
+    except Undecided:
+        return None
+    words = len(call.operands) + len(call.attrs)
+    return None if rule is None or rule.words + words > _MOST_WORDS else rule
+
+
+def _rule(program: Program, call: Call, height: Size | None) -> RowRule | None:
     kernel = program.kernels[call.kernel]
     if kernel.rows:
         return _generated(program, call, kernel.rows, height)
@@ -207,33 +244,32 @@ def rule_of(program: Program, call: Call, height: int | None) -> RowRule | None:
     names = contract(op).attributes
     if op not in _RULES or len(names) != len(call.attrs):
         return None
-    if not all(isinstance(size, int) for size in (*call.attrs, call.work)):
-        return None
     found = _file(op, kernel)
-    attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
+    attrs = dict(zip(names, call.attrs, strict=True))
     return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, height))
 
 
 def _generated(
-    program: Program, call: Call, parts: tuple[int, ...], height: int | None
+    program: Program, call: Call, parts: tuple[int, ...], height: Size | None
 ) -> RowRule | None:
     """Calls of generated kernels, where a row of the output is whole parts of it (`Kernel.rows`).
 
     Operands whose rows are whole parts as well are read by rows.
     """
-    work, last = call.work, len(call.reads)
-    if height is None or not isinstance(work, int) or work % height or call.n_outputs != 1:
+    last = len(call.reads)
+    units = None if height is None else _each(call.work, height)
+    if height is None or units is None or call.n_outputs != 1:
         return None
     tensors = [program.tensors[t] for t in call.operands]
-    sizes = [prod(cast(Sequence[int], tensor.shape)) for tensor in tensors]
+    rows = [_each(product(tensor.shape), height) for tensor in tensors]
     apart = [
-        part > 0 and size % height == 0 and size // height % part == 0
-        for part, size in zip(parts, sizes, strict=True)
+        part > 0 and row is not None and _each(row, part) is not None
+        for part, row in zip(parts, rows, strict=True)
     ]
     if not apart[last]:
         return None
     windowed = tuple(k for k in range(last) if apart[k] and tensors[k].location.space != "weight")
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
 
 
 @lru_cache(maxsize=256)
@@ -255,10 +291,10 @@ def _said(found: KernelFile, kernel: Kernel) -> dict[str, int]:
 def _windows(seen: _Seen) -> RowRule | None:
     """Convolutions and pooling."""
     a = seen.facts
-    reach = (a["kh"] - 1) * a["dh"] + 1
+    reach = fixed((a["kh"] - 1) * a["dh"] + 1)
     if a["n"] != 1 or min(a["pt"], a["pb"]) < 0 or max(a["pt"], a["pb"]) >= reach:
         return None
-    window = Window(a["sh"], 1, reach, a["pt"], a["h"])
+    window = Window(fixed(a["sh"]), 1, reach, fixed(a["pt"]), a["h"])
     if seen.work == "n * oh":
         # A row of several planes is not together.
         planes = seen.op == "conv2d_planes" and a["ic"] != 1
@@ -270,18 +306,19 @@ def _windows(seen: _Seen) -> RowRule | None:
 def _product(seen: _Seen) -> RowRule | None:
     """Products whose rows are pixels."""
     a, height = seen.facts, seen.height
-    if height is None or a["b"] != 1 or a["m"] % height or seen.moves(1):
+    units = None if height is None else _each(a["m"], height)
+    if height is None or units is None or a["b"] != 1 or seen.moves(1):
         return None
-    rule = RowRule(Window(1, 1, 1, 0, height), height, (0,), seen.alike(2), a["m"] // height)
+    rule = RowRule(Window(1, 1, 1, 0, height), height, (0,), seen.alike(2), units)
     if seen.work == "b * m":
         return rule
     names = contract(seen.op).attributes
     patch = Patch(names.index("m"), "out", rule.units)
     rule = RowRule(rule.window, height, (0,), rule.alike, 1, patches=(patch,))
-    return _blocks(seen, "m", rule, a["m"] // height)
+    return _blocks(seen, "m", rule, units)
 
 
-def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule | None:
+def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: Size = 1) -> RowRule | None:
     """`rule` of a kernel that does blocks of its image; `factor`: its `extent` of a row."""
     formula = seen.kernel.formulas["work"]
     match = _BLOCKS.fullmatch(formula.text)
@@ -291,8 +328,8 @@ def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule
     parts = [Expression(text, formula.constants, formula.lets) for text in match.groups()]
     inner, block, columns = parts
 
-    def value(part: Expression, rows: int) -> int:
-        return cast(int, part({**cast(Mapping[str, Fact], seen.facts), extent: rows * factor}))
+    def value(part: Expression, rows: Size) -> Size:
+        return cast(Size, part({**seen.facts, extent: rows * factor}))
 
     found = RowRule(
         rule.window,
@@ -301,30 +338,30 @@ def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule
         rule.alike,
         value(inner, tile),
         tile,
-        value(block, 1),
+        fixed(value(block, 1)),
         value(columns, 1),
         rule.patches,
         _workspace(seen, extent, factor),
     )
     for rows in (1, 2, 3, 5, 8, rule.height):  # the work is what BAND computes
-        tiles = -(-rows // tile)
-        computed = -(-tiles * found.units // found.block) * found.columns
+        tiles = ceildiv(rows, tile)
+        computed = ceildiv(tiles * found.units, found.block) * found.columns
         if computed != value(formula, rows):
             return None
     return found
 
 
-def _workspace(seen: _Seen, extent: str, factor: int) -> Callable[[int, int], int] | None:
+def _workspace(seen: _Seen, extent: str, factor: Size) -> Callable[[int, int], Size] | None:
     formula = seen.kernel.formulas["workspace"]
     types = _types(seen)
     if not formula.names <= {*seen.facts, *types}:
         return None
 
-    def size(rows: int, read: int) -> int:
+    def size(rows: int, read: int) -> Size:
         facts: dict[str, Fact] = {**seen.facts, **types, extent: rows * factor}
         if "h" in seen.facts:
             facts["h"] = read
-        return int(cast(int, formula(facts)))
+        return cast(Size, formula(facts))
 
     return size
 
@@ -342,30 +379,32 @@ def _types(seen: _Seen) -> dict[str, str]:
 def _elements(seen: _Seen) -> RowRule | None:
     """Element by element; an operand of fewer elements is whole."""
     size, height = seen.elements(seen.output), seen.height
-    if height is None or seen.call.work != size or size % height:
+    units = None if height is None else _each(size, height)
+    if height is None or units is None or seen.call.work != size:
         return None
     windowed = seen.alike(0)
     if not windowed:
         return None
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), size // height)
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
 
 
 def _concat(seen: _Seen) -> RowRule | None:
     """Side by side along the channels."""
     height, outer = seen.height, seen.facts["outer"]
-    if height is None or outer % height or outer == 1:
+    each = None if height is None else _each(outer, height)
+    if height is None or each is None or outer == 1:
         return None
     windowed = tuple(k for k in range(seen.output) if seen.moves(k))
-    units = outer * seen.facts["count"] // height
+    units = each * seen.facts["count"]
     return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
 
 
 def _resized(seen: _Seen) -> RowRule | None:
     """Images enlarged by whole factors."""
     a = seen.facts
-    if a["n"] != 1 or a.get("nchw", 1) or a["oh"] % a["h"]:
+    up = _each(a["oh"], a["h"])
+    if a["n"] != 1 or a.get("nchw", 1) or not isinstance(up, int):
         return None
-    up = a["oh"] // a["h"]
     names = codes("resize2d")
     near = seen.kernel.path.stem == "resize2d_nearest"
     scale = a["scale_h"]
@@ -382,10 +421,12 @@ def _resized(seen: _Seen) -> RowRule | None:
 def _lines(seen: _Seen) -> RowRule | None:
     """Calls that compute each of `outer` lines of the first input on its own."""
     height, outer, work = seen.height, seen.facts["outer"], seen.call.work
-    if height is None or outer % height or not isinstance(work, int) or work % outer:
+    if height is None or _each(outer, height) is None or _each(work, outer) is None:
         return None
     windowed = (0,) if seen.moves(0) else ()
-    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), work // height)
+    units = _each(work, height)
+    assert units is not None, "lines are parts of the work, and rows are lines"
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
 
 
 def _moved(seen: _Seen) -> RowRule | None:
@@ -395,15 +436,16 @@ def _moved(seen: _Seen) -> RowRule | None:
     if axis == 8 or dims[axis] != seen.height or not seen.moves(0) or not _keeps(seen, axis):
         return None
     found = (_padded if seen.op == "pad" else _cut)(seen, axis, dims[axis])
-    if found is None or size % found[1]:
+    units = None if found is None else _each(size, found[1])
+    if found is None or units is None:
         return None
     window, height = found
-    return RowRule(window, height, (0,), (), size // height)
+    return RowRule(window, height, (0,), (), units)
 
 
-def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+def _padded(seen: _Seen, axis: int, height: Size) -> tuple[Window, Size] | None:
     """Window of an image with rows of a constant above and below, and its height."""
-    above, below = seen.facts[f"a{axis}"], seen.facts[f"z{axis}"]
+    above, below = fixed(seen.facts[f"a{axis}"]), seen.facts[f"z{axis}"]
     if above == below == 0:
         return Window(1, 1, 1, 0, height), height
     if seen.facts.get("mode") != codes("pad")["CONSTANT"] or min(above, below) < 0:
@@ -411,9 +453,10 @@ def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
     return None if above > _MOST else (Window(1, 1, 1, above, height), height + above + below)
 
 
-def _cut(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+def _cut(seen: _Seen, axis: int, height: Size) -> tuple[Window, Size] | None:
     """Window of every n-th row of an image, and their number."""
-    begin, step, rows = (seen.facts[f"{name}{axis}"] for name in "bso")
+    begin, step = (fixed(seen.facts[f"{name}{axis}"]) for name in "bs")
+    rows = seen.facts[f"o{axis}"]
     if not 1 <= step <= _MOST or begin > _MOST:
         return None
     return Window(step, 1, begin + 1, 0, height), rows
@@ -427,9 +470,11 @@ def _transposed(seen: _Seen) -> RowRule | None:
     if axis == 8 or seen.call.work != seen.elements(seen.output):
         return None
     height = dims[axes[axis]]
-    stays = prod(dims[: axes[axis]]) == 1
+    stays = product(dims[: axes[axis]]) == 1
     windowed = (0,) if stays and seen.moves(0) else ()
-    units = seen.elements(seen.output) // height
+    units = _each(seen.elements(seen.output), height)
+    if units is None:
+        return None
     return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units)
 
 
