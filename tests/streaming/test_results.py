@@ -16,7 +16,7 @@ from tvm_megcc.host import package
 from tvm_megcc.memory_options import MemoryOptions
 
 from . import running
-from .images import chains, network, pyramid
+from .images import chains, network, open_network, pyramid
 
 pytestmark = [pytest.mark.slow]
 
@@ -61,6 +61,29 @@ def test_line_buffers_of_all_rows(arch: str, tmp_path: Path) -> None:
     _, whole = outputs(pyramid(), tmp_path, arch, "off")
     for stream in (1, 2):
         assert outputs(pyramid(), tmp_path, arch, stream)[1] == whole, stream
+
+
+#: Heights and widths, small ones and such that no band divides.
+SIZES = ((9, 9), (13, 40), (24, 17), (37, 12), (64, 33))
+
+
+@pytest.mark.parametrize(("arch", "seed"), machines(*(("host", k) for k in range(5)), ("arm64", 5)))
+def test_images_of_any_size(arch: str, seed: int, tmp_path: Path) -> None:
+    """One package of each kind for images of several heights and widths."""
+    model = open_network(seed, ("h", "w") if seed % 3 else ("h", 48))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    rng = np.random.default_rng(seed)
+    feeds = [
+        {"x": rng.standard_normal((1, dims[1].dim_value, h, w if seed % 3 else 48), np.float32)}
+        for h, w in SIZES
+    ]
+    found = []
+    for stream in ("off", 1 + seed % 3):
+        out = tmp_path / str(stream)
+        driver.compile_model(model, out, archs=[arch], memory=MemoryOptions(stream=stream))
+        found.append(running.outputs_of_each(out, feeds))
+        assert ("BAND_SIZED" in package.load(out).manifest["opcodes"]) == (stream != "off")
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("seed", range(16, 20))
