@@ -19,9 +19,9 @@ from tvm_megcc.core.program import (
     Program,
     Slide,
     Store,
-    accepts,
     sized,
 )
+from tvm_megcc.core.program.sizes import accepts
 from tvm_megcc.dims import fixed
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.pipeline import compile_module

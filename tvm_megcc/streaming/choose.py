@@ -22,7 +22,7 @@ from tvm_megcc.core.program import (
     Port,
     Program,
     Step,
-    accepts,
+    largest_sizes,
     live_steps,
     operands_of,
     sized,
@@ -124,8 +124,8 @@ def streamed(
 
 def _sizes(program: Program) -> dict[str, int]:
     """The sizes for which groups are sought: the largest, or of usual images without bounds."""
-    largest = {symbol.name: symbol.high for symbol in program.symbols if symbol.high is not None}
-    if len(largest) == len(program.symbols) and accepts(program, largest):
+    largest = largest_sizes(program)
+    if largest is not None:
         return largest
     dims = [dim for port in program.inputs for dim in program.tensors[port.tensor].shape]
     by_side = {

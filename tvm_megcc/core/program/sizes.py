@@ -73,3 +73,10 @@ def usual_sizes(program: Program) -> list[dict[str, int]]:
     """
     values = samples(program.symbols)
     return [v for v in values if accepts(program, v)] or values[:1]
+
+
+def largest_sizes(program: Program) -> dict[str, int] | None:
+    """The greatest value of all symbols; None where one has none, or the model refuses them."""
+    found = {s.name: s.high for s in program.symbols if s.high is not None}
+    is_bounded = len(found) == len(program.symbols)
+    return found if is_bounded and accepts(program, found) else None
