@@ -182,6 +182,8 @@ def package(
     for path in (*runtime_parts(codes), *(("megcc_machine",) if has_builds(codes) else ())):
         out[f"src/{path}.c"] = runtime_text(f"src/{path}.c")
     used = opcodes_of(codes)
+    if {"BAND", "BAND_SIZED"} & {*used}:
+        out["src/megcc_bands.h"] = runtime_text("src/megcc_bands.h")
     if "FEED" in used:
         for path in ("src/megcc_rows.c", "src/megcc_rows.h"):
             out[path] = runtime_text(path)

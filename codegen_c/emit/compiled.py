@@ -16,7 +16,9 @@ FAILING = {"CHECK", "LOAD", "LET", "ROW"}
 
 #: Files of the runtime that hold what several instructions have in common.
 SHARED = {
-    "megcc_op_call": {"megcc_op_call_sized", "megcc_op_band"},
+    "megcc_op_call": {"megcc_op_call_sized", "megcc_op_band", "megcc_op_band_sized"},
+    "megcc_op_band": {"megcc_op_band_sized"},
+    "megcc_op_slide": {"megcc_op_slide_sized"},
     "megcc_data": {"megcc_op_load", "megcc_op_let"},
     "megcc_jumps": {"megcc_op_row", "megcc_op_branch", "megcc_op_jump", "megcc_op_feed"},
     "megcc_failed": {handler for n in FAILING if (handler := instructions.handler(n))},

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from tvm_megcc.codegen_c.emit.dataflow import sources
 from tvm_megcc.core.program import Call, Kernel, Program, Tensor, kept_rows
+from tvm_megcc.dims import Size
 
 
 def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
@@ -38,7 +39,7 @@ def graph(program: Program, links: Mapping[Kernel, str]) -> dict[str, object]:
     }
 
 
-def _tensor(tensor: Tensor, kept: tuple[int, int] | None) -> dict[str, object]:
+def _tensor(tensor: Tensor, kept: tuple[Size, Size] | None) -> dict[str, object]:
     """A tensor; of a line buffer also the rows that memory holds, and those of the image."""
     return {
         "name": tensor.name,

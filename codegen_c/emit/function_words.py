@@ -5,12 +5,12 @@ Enters: a planned program, and where its weights and kernels are in the image. L
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from tvm_megcc.codegen_c.emit.blocks import Blocks
 from tvm_megcc.codegen_c.emit.instructions import Code, opcodes
-from tvm_megcc.codegen_c.emit.scalars import Scalars, is_sized
+from tvm_megcc.codegen_c.emit.scalars import Scalars, is_sized, slides_by_sizes
 from tvm_megcc.core import dtypes
 from tvm_megcc.core.program import (
     ALIGNMENT,
@@ -34,11 +34,12 @@ from tvm_megcc.core.program import (
     Rows,
     Slide,
     Step,
+    Store,
     Tensor,
     regions,
 )
 from tvm_megcc.core.splitting import MOST, grain, is_whole
-from tvm_megcc.dims import Size, Symbol
+from tvm_megcc.dims import Size, Symbol, fixed
 from tvm_megcc.errors import UnsupportedError
 
 NONE = 0xFFFFFFFF
@@ -224,7 +225,7 @@ class FunctionEncoder:
                         words += _instruction("JUMP", [loop.counter, back, before])
                     _land(words, open_words[begin], calls)
                 case Slide():
-                    words += _slide(step, self._counter(number, ends))
+                    words += self._slide(step, self._counter(number, ends))
                 case Feed():
                     words += self._feed(step, self._counter(number, ends))
                 case Call(rows=Rows()):
@@ -249,6 +250,8 @@ class FunctionEncoder:
                 return _instruction("CHECK", [self.strings.ref(step.name), step.condition])
             case Copy():
                 return self._copy(step)
+            case Store():
+                return _instruction("STORE", [step.target, self.scalars.number(step.size)])
             case Draw():
                 key = (step.seed or 0) & (1 << 64) - 1
                 own = int(step.seed is not None)
@@ -270,25 +273,37 @@ class FunctionEncoder:
         at = self.program.tensors[step.source].location
         assert (at.space, at.offset) == ("input", 0), step
         words = [counter, at.index, step.tensor, step.row_bytes]
-        words += [*_path(step.base), *_path(step.made), step.planes]
+        words += [*_path(step.base, fixed), *_path(step.made, fixed), step.planes]
         return _instruction("FEED", [*words, step.images.period, step.images.count])
 
+    def _slide(self, step: Slide, counter: int) -> list[int]:
+        sized = slides_by_sizes(step)
+        size = self.scalars.number if sized else fixed
+        words = [counter, step.tensor, size(step.row_bytes), *_path(step.base, size)]
+        words += [step.made.first & NONE, step.images.period]
+        return _instruction("SLIDE_SIZED" if sized else "SLIDE", words)
+
     def _band(self, call: Call, counter: int) -> list[int]:
+        """A band; where shapes can change, every size is the number of a value."""
         rows = call.rows
         assert rows is not None
-        words = self._call_words(replace(call, work=rows.units))
+        sized = is_sized(call)
+        size: Callable[[Size], int] = self.scalars.number if sized else fixed
+        words = self._call_words(call, rows.units)
         window = rows.window
-        words += [counter, *_path(rows.output), window.stride, window.up, window.reach, window.pad]
-        words += [window.height, rows.tile, rows.block, rows.columns]
+        words += [counter, *_path(rows.output, size), window.stride, window.up, window.reach]
+        words += [window.pad, size(window.height), rows.tile, rows.block, size(rows.columns)]
         words += [len(rows.operands), len(rows.patches), rows.images.period, rows.images.count]
         words += call.operands
         for band in rows.operands:
             position = band.operand | band.is_input << 16 | band.has_all_images << 17
-            words += [position, band.row_bytes, *_path(band.base)]
+            words += [position, size(band.row_bytes), *_path(band.base, size)]
         for patch in rows.patches:
-            words += [patch.attribute | _PATCHED.index(patch.rows) << 16, patch.factor]
-        attrs = [i32(a, f"an attribute of {call.name!r}") for a in call.attrs]  # type: ignore[arg-type]
-        return _instruction("BAND", [*words, *attrs])
+            kind = _PATCHED.index(patch.rows)
+            words += [patch.attribute | kind << 16, size(patch.factor)]
+        what = f"an attribute of {call.name!r}"
+        words += [size(a) if sized else i32(fixed(a), what) for a in call.attrs]
+        return _instruction("BAND_SIZED" if sized else "BAND", words)
 
     def _copy(self, copy: Copy) -> list[int]:
         if copy.row is None:
@@ -303,8 +318,8 @@ class FunctionEncoder:
             pair = step.counter, step.limit
         return _instruction("BRANCH", [NONE if condition is None else condition, *pair, 0, 0])
 
-    def _call_words(self, call: Call) -> list[int]:
-        """Words that CALL, CALL_SIZED and BAND share."""
+    def _call_words(self, call: Call, work: Size) -> list[int]:
+        """Words that all instructions share which call a kernel."""
         if call.workspace is not None:
             offset = self.program.tensors[call.workspace].location.offset
             assert isinstance(offset, int) and offset % ALIGNMENT == 0, call
@@ -313,7 +328,7 @@ class FunctionEncoder:
         return [
             self.function.kernels[call.kernel],
             self.strings.ref(call.name),
-            self.scalars.number(call.work) if sized else i32(call.work, what),  # type: ignore[arg-type]
+            self.scalars.number(work) if sized else i32(fixed(work), what),
             _split(self.program, call),
             NONE if call.workspace is None else call.workspace,
             call.n_outputs,
@@ -321,7 +336,7 @@ class FunctionEncoder:
         ]
 
     def _call(self, call: Call, number: int) -> list[int]:
-        words = self._call_words(call)
+        words = self._call_words(call, call.work)
         if is_sized(call):
             return _instruction(
                 "CALL_SIZED", [*words, *self.scalars.attribute(number), *call.operands]
@@ -353,13 +368,8 @@ def _split(program: Program, call: Call) -> int:
 _PATCHED = ("out", "in", "above", "below")
 
 
-def _path(path: Path) -> list[int]:
-    return [path.step, path.first & NONE, path.height]
-
-
-def _slide(step: Slide, counter: int) -> list[int]:
-    words = [counter, step.tensor, step.row_bytes, *_path(step.base), step.made.first & NONE]
-    return _instruction("SLIDE", [*words, step.images.period])
+def _path(path: Path, size: Callable[[Size], int]) -> list[int]:
+    return [path.step, path.first & NONE, size(path.height)]
 
 
 #: Words of a BRANCH and a JUMP that say where to go, and the number of the call there.

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tvm_megcc.codegen_c.emit.scalars import is_sized
+from tvm_megcc.codegen_c.emit.scalars import is_sized, slides_by_sizes
 from tvm_megcc.codegen_c.sources import runtime_text
 from tvm_megcc.core.program import (
     ALIGNMENT,
@@ -34,6 +34,7 @@ from tvm_megcc.core.program import (
     Slide,
     Step,
     Storage,
+    Store,
     Tensor,
     waits_for_data,
 )
@@ -81,13 +82,13 @@ class Code:
         return tuple(sorted(used, key=lambda name: opcodes()[name]))
 
 
-#: The instruction that a step becomes, but for copies and calls, which each have two.
+#: The instruction that a step becomes, but for copies, slides and calls, which have several.
 _OPCODES: dict[type, str | None] = {
     Load: "LOAD",
     Let: "LET",
     Check: "CHECK",
     Draw: "DRAW",
-    Slide: "SLIDE",
+    Store: "STORE",
     Feed: "FEED",
     If: "BRANCH",
     Loop: "BRANCH",
@@ -100,8 +101,10 @@ def opcode_of(step: Step) -> str | None:
     """Name of the instruction that a step becomes; None for the end of an If, which is none."""
     if isinstance(step, Copy):
         return "COPY" if step.row is None else "ROW"
+    if isinstance(step, Slide):
+        return "SLIDE_SIZED" if slides_by_sizes(step) else "SLIDE"
     if isinstance(step, Call) and step.rows is not None:
-        return "BAND"
+        return "BAND_SIZED" if is_sized(step) else "BAND"
     if isinstance(step, Call):
         return "CALL_SIZED" if is_sized(step) else "CALL"
     return _OPCODES[type(step)]

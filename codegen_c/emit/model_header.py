@@ -16,6 +16,7 @@ from tvm_megcc.codegen_c.emit.function_words import pools as pools_of
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture
 from tvm_megcc.core.program import Call, Port, PortType
+from tvm_megcc.dims import fixed
 from tvm_megcc.errors import InputError
 
 MAX_POOLS = 8  #: MEGCC_MAX_POOLS
@@ -204,9 +205,9 @@ def _row_macros(upper: str, codes: Mapping[str, Compiled]) -> dict[str, int]:
         found = {
             f"{upper}_{ident}_IMAGES": step.images.count,
             f"{upper}_{ident}_PLANES": step.planes,
-            f"{upper}_{ident}_ROWS": step.made.height,
+            f"{upper}_{ident}_ROWS": fixed(step.made.height),
             f"{upper}_{ident}_ROW_BYTES": step.row_bytes,
-            f"{upper}_{ident}_MOST_ROWS": min(step.made.step, step.made.height),
+            f"{upper}_{ident}_MOST_ROWS": min(step.made.step, fixed(step.made.height)),
         }
         for key, value in found.items():
             rows[key] = max(value, rows.get(key, 0))

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tvm_megcc.core.program import Call, Let, Load, Program
-from tvm_megcc.dims import Atom, Dim, Size, Symbol, symbols
+from tvm_megcc.core.program import Call, Let, Load, Program, Slide, Store
+from tvm_megcc.dims import Atom, Dim, Size, Symbol, is_static, symbols
 from tvm_megcc.errors import UnsupportedError
 
 #: Numbers of MEGCC_V_* in runtime/src/megcc_vm.h (a test compares them).
@@ -84,7 +84,18 @@ class Scalars:
             if isinstance(step, Call) and is_sized(step):
                 with _named(", ".join(step.nodes) or step.name):
                     self._value(step.work)
-                    self.attributes[number] = self._block(step)
+                    if step.rows is None:
+                        self.attributes[number] = self._block(step)
+                    else:
+                        for size in (*step.rows.sizes, *step.attrs):
+                            self._value(size)
+            if isinstance(step, Store):
+                with _named(step.name):
+                    self._value(step.size)
+            if isinstance(step, Slide) and slides_by_sizes(step):
+                with _named(step.name):
+                    self._value(step.row_bytes)
+                    self._value(step.base.height)
             if isinstance(step, Let):
                 with _named(step.name):
                     for size in step.sizes:
@@ -212,8 +223,14 @@ class Scalars:
 
 
 def is_sized(call: Call) -> bool:
-    """Whether a call's work or attributes follow from the shapes."""
-    return not all(isinstance(size, int) for size in (call.work, *call.attrs))
+    """Whether a call's work, attributes or rows follow from the shapes."""
+    rows = () if call.rows is None else call.rows.sizes
+    return not is_static((call.work, *call.attrs, *rows))
+
+
+def slides_by_sizes(step: Slide) -> bool:
+    """Whether the rows that a step moves follow from the shapes."""
+    return not is_static((step.row_bytes, step.base.height))
 
 
 @contextmanager

@@ -17,14 +17,22 @@ static void stop(const char *what) {
   exit(1);
 }
 
+static int is_band(const uint32_t *code) {
+  return (*code & 0xFF) == MEGCC_OP_BAND || (*code & 0xFF) == MEGCC_OP_BAND_SIZED;
+}
+
+// What a word of a band says that may be the number of a value.
+static uint32_t size_of(const megcc_context_t *c, const uint32_t *code, uint32_t word) {
+  return (*code & 0xFF) == MEGCC_OP_BAND_SIZED ? (uint32_t)c->shaped->value[word] : word;
+}
+
 // The instruction of a call; calls are numbered as they stand in the code.
 static const uint32_t *code_of(const megcc_model_t *m, uint32_t call) {
   const uint32_t *code = m->section[MEGCC_S_CODE];
   for (;; code += *code >> 8) {
     const uint32_t opcode = *code & 0xFF;
     if (opcode == MEGCC_OP_END) stop("there is no such call");
-    if (opcode != MEGCC_OP_CALL && opcode != MEGCC_OP_CALL_SIZED && opcode != MEGCC_OP_BAND)
-      continue;
+    if (opcode != MEGCC_OP_CALL && opcode != MEGCC_OP_CALL_SIZED && !is_band(code)) continue;
     if (call-- == 0) return code;
   }
 }
@@ -45,22 +53,25 @@ static void write_band(const megcc_context_t *c, const uint32_t *code, uint32_t 
                        const char *name, const char *kernel) {
   const uint32_t last = code[MEGCC_C_OPERANDS] - 1;
   const uint32_t *band = code + MEGCC_BAND_OPERANDS + code[MEGCC_C_OPERANDS];
-  const megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
+  megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
   const uint8_t *data = (const uint8_t *)c->operand[last];
   const uint32_t period = code[MEGCC_BAND_PERIOD];
   int64_t t, image = 0;
   int32_t lo, rows;
+  uint32_t row_bytes;
   while ((band[0] & 0xFFFF) != last) band += MEGCC_BAND_WORDS;
+  row_bytes = size_of(c, code, band[1]);
+  out.height = (int32_t)size_of(c, code, (uint32_t)out.height);
   megcc_copy(&t, megcc_tensor_data(c, code[MEGCC_BAND_COUNTER]), sizeof t);
   if (period != 0) image = t / period, t %= period;
   lo = megcc_row_at(&out, t);
   rows = megcc_row_at(&out, t + 1) - lo;
   // A kernel that does a part of its work has a pointer to where row 0 of the first image would be.
   if (code[MEGCC_BAND_BLOCK] == 0)
-    data = (const uint8_t *)((uintptr_t)data + (uintptr_t)(image * out.height + lo) * band[1]);
+    data = (const uint8_t *)((uintptr_t)data + (uintptr_t)(image * out.height + lo) * row_bytes);
   begin_record(c, call, 0, megcc_tensor_in(c, code[MEGCC_BAND_OPERANDS + last]).dtype, 2);
-  fprintf(file, " %ld %lu", (long)rows, (unsigned long)band[1]);
-  end_record(name, kernel, data, (size_t)rows * band[1]);
+  fprintf(file, " %ld %lu", (long)rows, (unsigned long)row_bytes);
+  end_record(name, kernel, data, (size_t)rows * row_bytes);
 }
 
 static void on_call(void *user, megcc_event_t event, uint32_t call, const char *name,
@@ -70,7 +81,7 @@ static void on_call(void *user, megcc_event_t event, uint32_t call, const char *
   uint32_t i, first, d;
   if (event != MEGCC_CALL_END) return;
   code = code_of(context->model, call);
-  if ((*code & 0xFF) == MEGCC_OP_BAND) {
+  if (is_band(code)) {
     write_band(context, code, call, name, kernel);
     return;
   }

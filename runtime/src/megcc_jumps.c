@@ -1,5 +1,5 @@
-// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND, SLIDE and FEED; only packages with one
-// of them carry this file.
+// Targets, counters and rows, for BRANCH, JUMP, ROW, BAND, SLIDE, FEED and STORE; only packages
+// with one of them carry this file.
 #include "megcc_vm.h"
 
 const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, int32_t words,
@@ -12,8 +12,9 @@ const uint32_t *megcc_instruction(const megcc_model_t *m, const uint32_t *code, 
   // Instructions before `code` have been checked, later ones not yet.
   for (end = at + target; at < end; at += *at >> 8) {
     if (*at >> 8 == 0 || *at >> 8 > (uint32_t)(end - at)) return NULL;
-    *calls += (*at & 0xFF) == MEGCC_OP_CALL || (*at & 0xFF) == MEGCC_OP_CALL_SIZED ||
-              (*at & 0xFF) == MEGCC_OP_BAND;
+    const uint32_t opcode = *at & 0xFF;
+    *calls += opcode == MEGCC_OP_CALL || opcode == MEGCC_OP_CALL_SIZED || opcode == MEGCC_OP_BAND ||
+              opcode == MEGCC_OP_BAND_SIZED;
   }
   return at;
 }

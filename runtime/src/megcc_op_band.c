@@ -13,9 +13,9 @@
 // With block 0 the kernel does the part of its work that is the band's, and has pointers to where
 // row 0 would be. Else it sees the band as an image: its work is rows / tile * work / block, each
 // rounded up, times columns, and the patches replace attributes in a copy.
-#include "megcc_vm.h"
+#include "megcc_bands.h"
 
-enum { PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
+enum { MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
 enum { OUT, IN, ABOVE, BELOW, KINDS };
 enum { OF_WINDOW = 1 << 16, OF_ALL_IMAGES = 1 << 17, FLAGS = OF_WINDOW | OF_ALL_IMAGES };
 
@@ -37,19 +37,21 @@ static const uint32_t *bands_of(const uint32_t *code) {
 
 static const uint32_t *attributes_of(const uint32_t *code) {
   return bands_of(code) + code[MEGCC_BAND_BANDS] * MEGCC_BAND_WORDS +
-         code[MEGCC_BAND_PATCHES] * PATCH_WORDS;
+         code[MEGCC_BAND_PATCHES] * MEGCC_PATCH_WORDS;
 }
 
 // Whether the rows that a call touches in any iteration are in the operand's tensor.
-static int has_rows(const megcc_model_t *m, const uint32_t *code, const uint32_t *band) {
+static int has_rows(const megcc_model_t *m, const megcc_context_t *c, const uint32_t *code,
+                    const uint32_t *band) {
   const uint32_t number = band[0] & 0xFFFF;
   const megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT), base = megcc_path_of(band + 2);
   megcc_tensor_t t;
   int32_t last, rows;
   if (number >= code[MEGCC_C_OPERANDS] || (band[0] & ~(uint32_t)FLAGS) >> 16 != 0) return 0;
-  if (band[1] == 0) return 0;
   if (!megcc_find_tensor(m, code[MEGCC_BAND_OPERANDS + number], &t) || !megcc_is_path(&base))
     return 0;
+  if (c != NULL) megcc_measure_tensor(c, code[MEGCC_BAND_OPERANDS + number], &t);
+  if (band[1] == 0) return c != NULL;  // an image without columns, for these shapes
   if (band[0] & OF_ALL_IMAGES)
     return (uint64_t)code[MEGCC_BAND_IMAGES] * (uint32_t)height_of(code, band) <= t.bytes / band[1];
   rows = base.height;
@@ -81,39 +83,50 @@ static int is_countable(const uint32_t *code, int32_t height) {
   return work <= INT32_MAX;
 }
 
-static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+megcc_status_t megcc_check_band(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
   const megcc_status_t status = megcc_check_call(m, code, words, MEGCC_BAND_OPERANDS);
-  const megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
-  const uint32_t *band, *patch;
+  const uint32_t *patch;
   uint32_t left, attributes, k;
   if (status != MEGCC_OK) return status;
-  if (!megcc_is_counter(m, code[MEGCC_BAND_COUNTER]) || !megcc_is_path(&out))
-    return MEGCC_ERR_CORRUPT;
+  if (!megcc_is_counter(m, code[MEGCC_BAND_COUNTER])) return MEGCC_ERR_CORRUPT;
   for (k = MEGCC_BAND_STRIDE; k <= MEGCC_BAND_REACH; ++k) {
     if (code[k] == 0 || code[k] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   }
   if (code[MEGCC_BAND_TILE] == 0 || code[MEGCC_BAND_TILE] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
-  if (code[MEGCC_BAND_PAD] > MOST_STRIDE || code[MEGCC_BAND_ROWS] > 1 << 20)
-    return MEGCC_ERR_CORRUPT;
-  if (!megcc_is_batch(code[MEGCC_BAND_PERIOD], code[MEGCC_BAND_IMAGES], out.height) ||
-      !megcc_is_batch(code[MEGCC_BAND_PERIOD], code[MEGCC_BAND_IMAGES],
-                      (int32_t)code[MEGCC_BAND_ROWS]))
-    return MEGCC_ERR_CORRUPT;
-  if (!is_countable(code, out.height)) return MEGCC_ERR_CORRUPT;
+  if (code[MEGCC_BAND_PAD] > MOST_STRIDE) return MEGCC_ERR_CORRUPT;
   left = words - MEGCC_BAND_OPERANDS - code[MEGCC_C_OPERANDS];
   if (code[MEGCC_BAND_BANDS] > left / MEGCC_BAND_WORDS) return MEGCC_ERR_CORRUPT;
   left -= code[MEGCC_BAND_BANDS] * MEGCC_BAND_WORDS;
-  if (code[MEGCC_BAND_PATCHES] > left / PATCH_WORDS) return MEGCC_ERR_CORRUPT;
-  attributes = left - code[MEGCC_BAND_PATCHES] * PATCH_WORDS;
+  if (code[MEGCC_BAND_PATCHES] > left / MEGCC_PATCH_WORDS) return MEGCC_ERR_CORRUPT;
+  attributes = left - code[MEGCC_BAND_PATCHES] * MEGCC_PATCH_WORDS;
   if (code[MEGCC_BAND_BLOCK] == 0 ? code[MEGCC_BAND_PATCHES] != 0 : attributes > MOST_ATTRIBUTES)
     return MEGCC_ERR_CORRUPT;
-  for (band = bands_of(code), k = code[MEGCC_BAND_BANDS]; k-- > 0; band += MEGCC_BAND_WORDS) {
-    if (!has_rows(m, code, band)) return MEGCC_ERR_CORRUPT;
-  }
-  for (patch = band, k = code[MEGCC_BAND_PATCHES]; k-- > 0; patch += PATCH_WORDS) {
+  patch = bands_of(code) + code[MEGCC_BAND_BANDS] * MEGCC_BAND_WORDS;
+  for (k = code[MEGCC_BAND_PATCHES]; k-- > 0; patch += MEGCC_PATCH_WORDS) {
     if ((patch[0] & 0xFFFF) >= attributes || patch[0] >> 16 >= KINDS) return MEGCC_ERR_CORRUPT;
   }
   return MEGCC_OK;
+}
+
+int megcc_band_fits(const megcc_model_t *m, const megcc_context_t *c, const uint32_t *code) {
+  const megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
+  const uint32_t period = code[MEGCC_BAND_PERIOD], images = code[MEGCC_BAND_IMAGES];
+  const uint32_t *band = bands_of(code);
+  uint32_t k;
+  if (!megcc_is_path(&out) || code[MEGCC_BAND_ROWS] > 1 << 20) return 0;
+  if (!megcc_is_batch(period, images, out.height)) return 0;
+  if (!megcc_is_batch(period, images, (int32_t)code[MEGCC_BAND_ROWS])) return 0;
+  if (!is_countable(code, out.height)) return 0;
+  for (k = code[MEGCC_BAND_BANDS]; k-- > 0; band += MEGCC_BAND_WORDS) {
+    if (!has_rows(m, c, code, band)) return 0;
+  }
+  return 1;
+}
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const megcc_status_t status = megcc_check_band(m, code, words);
+  if (status != MEGCC_OK) return status;
+  return megcc_band_fits(m, NULL, code) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 // Whether operands, workspace and counter have memory.
@@ -163,7 +176,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   }
   for (k = (uint32_t)((code + (code[0] >> 8)) - (const uint32_t *)attr); k-- > 0;)
     copy[k] = attr[k];
-  for (k = code[MEGCC_BAND_PATCHES]; k-- > 0; band += PATCH_WORDS) {
+  for (k = code[MEGCC_BAND_PATCHES]; k-- > 0; band += MEGCC_PATCH_WORDS) {
     copy[band[0] & 0xFFFF] = (int32_t)((uint32_t)rows[band[0] >> 16] * band[1]);
   }
   {

@@ -4,9 +4,16 @@
 //   first byte (step, row in iteration 0, height of the image), 7 the first row that is not there
 //   yet, in iteration 0: it moves as the other one does; 8 iterations of an image, where there are
 //   several, or 0.
-#include "megcc_vm.h"
+#include "megcc_bands.h"
 
-enum { COUNTER = 1, TENSOR, BYTES, BASE, MADE = BASE + 3, PERIOD };
+enum {
+  COUNTER = MEGCC_SLIDE_COUNTER,
+  TENSOR = MEGCC_SLIDE_TENSOR,
+  BYTES = MEGCC_SLIDE_BYTES,
+  BASE = MEGCC_SLIDE_BASE,
+  MADE = MEGCC_SLIDE_MADE,
+  PERIOD = MEGCC_SLIDE_PERIOD
+};
 
 static megcc_path_t made_of(const uint32_t *code) {
   megcc_path_t made = megcc_path_of(code + BASE);
@@ -14,22 +21,30 @@ static megcc_path_t made_of(const uint32_t *code) {
   return made;
 }
 
-static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
-  megcc_path_t base, made;
-  megcc_tensor_t t;
-  int32_t rows;
-  if (words != PERIOD + 1 || !megcc_is_counter(m, code[COUNTER])) return MEGCC_ERR_CORRUPT;
-  if (!megcc_tensor_is_writable(m, code[TENSOR])) return MEGCC_ERR_CORRUPT;
-  t = megcc_tensor_at(m, code[TENSOR]);
-  base = megcc_path_of(code + BASE);
-  made = made_of(code);
+megcc_status_t megcc_check_slide(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  if (words != MEGCC_SLIDE_WORDS || !megcc_is_counter(m, code[COUNTER])) return MEGCC_ERR_CORRUPT;
   if (!megcc_is_batch(code[PERIOD], 1, 0)) return MEGCC_ERR_CORRUPT;
-  if (!megcc_is_path(&base) || !megcc_is_path(&made)) return MEGCC_ERR_CORRUPT;
+  return megcc_tensor_is_writable(m, code[TENSOR]) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
+}
+
+int megcc_slide_fits(const megcc_model_t *m, const megcc_context_t *c, const uint32_t *code) {
+  const megcc_path_t base = megcc_path_of(code + BASE), made = made_of(code);
+  megcc_tensor_t t = megcc_tensor_at(m, code[TENSOR]);
+  int32_t rows;
+  if (c != NULL) megcc_measure_tensor(c, code[TENSOR], &t);
+  if (!megcc_is_path(&base) || !megcc_is_path(&made)) return 0;
   // Before the move the rows are those from where the buffer began one iteration ago.
   rows = made.first - base.first + base.step;
-  if (made.first < base.first - base.step || code[BYTES] == 0) return MEGCC_ERR_CORRUPT;
+  if (made.first < base.first - base.step) return 0;
+  if (code[BYTES] == 0) return c != NULL;  // an image without columns, for these shapes
   if (rows > base.height) rows = base.height;
-  return (uint32_t)rows > t.bytes / code[BYTES] ? MEGCC_ERR_CORRUPT : MEGCC_OK;
+  return (uint32_t)rows <= t.bytes / code[BYTES];
+}
+
+static megcc_status_t check(const megcc_model_t *m, const uint32_t *code, uint32_t words) {
+  const megcc_status_t status = megcc_check_slide(m, code, words);
+  if (status != MEGCC_OK) return status;
+  return megcc_slide_fits(m, NULL, code) ? MEGCC_OK : MEGCC_ERR_CORRUPT;
 }
 
 // Moves bytes down. The memmove of C libraries for microcontrollers goes byte by byte: there words

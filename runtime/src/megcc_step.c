@@ -20,6 +20,10 @@ static int is_call(uint32_t opcode) {
   return opcode == MEGCC_OP_CALL || opcode == MEGCC_OP_CALL_SIZED;
 }
 
+static int is_band(uint32_t opcode) {
+  return opcode == MEGCC_OP_BAND || opcode == MEGCC_OP_BAND_SIZED;
+}
+
 // Operand number and bytes of the largest constant that a call reads; no bytes where it reads none.
 static uint32_t largest_constant(const megcc_context_t *c, const uint32_t *code,
                                  megcc_bytes_t *found) {
@@ -53,7 +57,7 @@ static const uint32_t *call_ahead(const megcc_stepper_t *s, uint32_t ahead) {
     const uint32_t opcode = *code & 0xFF;
     if (is_call(opcode) && ahead-- == 0) return code;
     if (opcode == MEGCC_OP_END || opcode == MEGCC_OP_BRANCH || opcode == MEGCC_OP_JUMP ||
-        opcode == MEGCC_OP_BAND)
+        is_band(opcode))
       return NULL;
   }
 }
@@ -132,7 +136,7 @@ static megcc_status_t run_calls(megcc_stepper_t *s, uint32_t calls, megcc_step_s
       *state = MEGCC_STEP_CANCELLED;
       return MEGCC_OK;
     }
-    if ((is_call(opcode) || opcode == MEGCC_OP_BAND) && calls-- == 0) return MEGCC_OK;
+    if ((is_call(opcode) || is_band(opcode)) && calls-- == 0) return MEGCC_OK;
     c->next = code + (*code >> 8);
     status = run_one(s, code);
     if (status != MEGCC_OK) {

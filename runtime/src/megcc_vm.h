@@ -604,6 +604,9 @@ extern const megcc_op_t megcc_op_check;
 extern const megcc_op_t megcc_op_draw;
 extern const megcc_op_t megcc_op_slide;
 extern const megcc_op_t megcc_op_feed;
+extern const megcc_op_t megcc_op_store;
+extern const megcc_op_t megcc_op_band_sized;
+extern const megcc_op_t megcc_op_slide_sized;
 extern const megcc_shapes_t megcc_shapes;
 
 #endif  // MEGCC_VM_H

@@ -69,6 +69,29 @@ def test_the_peak_is_a_call_by_its_number(tvmc, streamed: Path, facts: dict) -> 
     assert f"peak during call {number}, '{calls[number]['name']}'" in tvmc("inspect", streamed).out
 
 
+def test_inspect_of_an_image_of_any_size(tvmc, tmp_path: Path) -> None:
+    """Sizes are texts, and numbers for shapes that are given; a page, too."""
+    model = chain()
+    for axis, name in ((2, "h"), (3, "w")):
+        model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
+    onnx.save(model, tmp_path / "m.onnx")
+    words = [tmp_path / "m.onnx", "-o", tmp_path / "p", "--stream", 2, "--quiet"]
+    assert tvmc("compile", *words, "--arch", "host").status == 0
+    said = tvmc("inspect", tmp_path / "p").out
+    assert (
+        "in bands of 2 rows, floordiv(floordiv(h + 1, 2) + 1, 2)" in said and " rows of h\n" in said
+    )
+    at = ("--shapes", "x:[1,3,24,16]")
+    said = tvmc("inspect", tmp_path / "p", *at).out
+    assert "in bands of 2 rows, 7 iterations; " in said and " 6 rows of 24\n" in said
+    told = json.loads(tvmc("inspect", tmp_path / "p", *at, "--json").out)
+    (found,) = told["at"].values()
+    assert found["streamed"][0]["iterations"] == 7
+    page = tmp_path / "page.html"
+    assert tvmc("inspect", tmp_path / "p", *at, "--html", page, "--no-build").status == 0
+    assert "in bands of 2 rows, 7 iterations" in page.read_text()
+
+
 def test_inspect_tells_programs_apart(tvmc, tmp_path: Path) -> None:
     model = chain()
     model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "h"

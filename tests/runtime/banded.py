@@ -20,14 +20,18 @@ from . import programs as p
 HOST = toolchain.host_arch()
 
 
-def model(images: int = 1) -> onnx.ModelProto:
-    """Three convolutions, the second by a kernel of groups, and a sum with an earlier one."""
+def model(images: int = 1, is_open: bool = False) -> onnx.ModelProto:
+    """Three convolutions, the second by a kernel of groups, and a sum with an earlier one.
+
+    With `is_open` the run says how high and how wide the image is.
+    """
     rng = np.random.default_rng(0)
 
     def weight(name: str, *shape: int) -> onnx.TensorProto:
         return numpy_helper.from_array(rng.standard_normal(shape).astype("f4"), name)
 
     weights = [weight("w0", 8, 2, 3, 3), weight("w1", 8, 1, 3, 3), weight("w2", 8, 8, 1, 1)]
+    size = ("h", "w") if is_open else (24, 20)
     nodes = [
         helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1], strides=[2, 2]),
         helper.make_node("Conv", ["a", "w1"], ["b"], pads=[1, 1, 1, 1], group=8),
@@ -39,15 +43,17 @@ def model(images: int = 1) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
         "banded",
-        [helper.make_tensor_value_info("x", T.FLOAT, [images, 2, 24, 20])],
+        [helper.make_tensor_value_info("x", T.FLOAT, [images, 2, *size])],
         [helper.make_tensor_value_info("y", T.FLOAT, [images, 8, 1, 1])],
         weights,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def program(arch: str = HOST, stream: str | int = 1, io: str = "caller") -> Program:
-    mod = frontend.from_onnx(model(images=2 if io == "stream" else 1)).mod
+def program(
+    arch: str = HOST, stream: str | int = 1, io: str = "caller", is_open: bool = False
+) -> Program:
+    mod = frontend.from_onnx(model(2 if io == "stream" else 1, is_open)).mod
     found = compile_module(
         mod,
         arch,
@@ -68,3 +74,8 @@ def write(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
 def write_fed(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
     """The same, but for two planar images that come in by rows."""
     return p.write_program(folder, program(arch, io="stream"), weights)
+
+
+def write_open(folder: Path, weights: str = "c", arch: str = HOST) -> Path:
+    """The same for an image of any height and width."""
+    return p.write_program(folder, program(arch, is_open=True), weights)

@@ -56,11 +56,12 @@ PACKAGES: dict[str, tuple[Callable[..., Path], str]] = {
     "checking": (_checking, "checking"),
     "banded": (banded.write, "banded"),
     "fed": (banded.write_fed, "banded"),
+    "open": (banded.write_open, "banded"),
     "paired": (paired.write, "paired"),
 }
 
 #: Those whose shapes change.
-SHAPED = ("changing", "looping")
+SHAPED = ("changing", "looping", "open")
 
 
 def write(package: str, folder: Path, arch: str = HOST) -> tuple[Path, Path]:

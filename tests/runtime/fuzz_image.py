@@ -1,8 +1,9 @@
 """libFuzzer over the programs of packages; `scripts/fuzz --image` and a test use it.
 
-Six packages (of fixed shapes, of shapes that change, with loops and branches, with checks and
-draws, in bands of rows, of an image that comes in by rows), kernels that do nothing,
-AddressSanitizer and UndefinedBehaviorSanitizer: no image makes the runtime step outside its memory.
+Eight packages (of fixed shapes, of shapes that change, with loops and branches, with checks and
+draws, in bands of rows, of an image that comes in by rows, in bands of an image of any size, with
+ports that share memory), kernels that do nothing, AddressSanitizer and UndefinedBehaviorSanitizer:
+no image makes the runtime step outside its memory.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tvm_megcc.codegen_c import sources
-from tvm_megcc.codegen_c.emit import blocks, scalars
+from tvm_megcc.codegen_c.emit import blocks, instructions, scalars
 from tvm_megcc.codegen_c.emit.function_words import NONE
 from tvm_megcc.host import toolchain
 
@@ -35,7 +35,7 @@ CORRUPT, DATA, SHAPE = (STATUS[name] for name in ("CORRUPT", "DATA", "SHAPE"))
 Case = tuple[str, dict[int, int], set[int] | None]
 
 #: Word of the first operand, of each instruction that calls a kernel.
-FIRST_OPERAND = {"CALL": 8, "CALL_SIZED": 10, "BAND": 24}
+FIRST_OPERAND = {"CALL": 8, "CALL_SIZED": 10, "BAND": 24, "BAND_SIZED": 24}
 
 CALL = {"name": 2, "split": 4, "workspace": 5, "outputs": 6, "operands": 7}
 
@@ -150,7 +150,7 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             first = at + FIRST_OPERAND[name]
             yield from case("kernel", image.count("kernels"), NONE, word=1)
             yield from case("name", strings, NONE, word=CALL["name"])
-            work = (values, NONE) if name == "CALL_SIZED" else (1 << 31, NONE)
+            work = (values, NONE) if name.endswith("_SIZED") else (1 << 31, NONE)
             yield from case("work", *work, word=3)
             yield from case("workspace", tensors, NONE - 1, word=CALL["workspace"])
             yield from case("split", 0, 0x100, word=CALL["split"])
@@ -165,9 +165,23 @@ def instruction_cases(image: Image) -> Iterator[Case]:
             if name == "CALL_SIZED":
                 yield from case("attribute", values + 1, NONE, word=8)
                 yield from case("attributes", values + 1, NONE, word=9)
-            if name == "BAND":
+            if name.startswith("BAND"):
                 for word, value in band_cases(image, at, float_tensor):
                     yield from case(f"word {word}", value, word=word)
+        if name == "STORE":
+            yield from case("tensor", tensors, NONE, float_tensor, word=1)
+            if read_only is not None:
+                yield from case("tensor", read_only, word=1)
+            yield from case("value", values, NONE, word=2)
+        if name == "SLIDE_SIZED":
+            yield from case("counter", tensors, NONE, float_tensor, word=1)
+            yield from case("tensor", tensors, NONE, word=2)
+            if read_only is not None:
+                yield from case("tensor", read_only, word=2)
+            for word in (3, 6):
+                yield from case("value", values, NONE, word=word)
+            for word in (4, 5, 7):
+                yield from case("path", 1 << 30, 1 << 31, word=word)
         if name == "SLIDE":
             yield from case("counter", tensors, NONE, float_tensor, word=1)
             yield from case("tensor", tensors, NONE, word=2)
@@ -252,13 +266,17 @@ def instruction_cases(image: Image) -> Iterator[Case]:
 
 
 def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, int]]:
-    """Wrong words of a BAND besides those of a CALL."""
+    """Wrong words of a BAND or BAND_SIZED besides those of a CALL."""
     words = image.words
     operands, bands, patches = (words[at + k] for k in (CALL["operands"], 20, 21))
+    sized = words[at] & 255 == instructions.opcodes()["BAND_SIZED"]
+    no_value = (image.count("values"), NONE)
     yield from ((8, value) for value in (image.count("tensors"), NONE, float_tensor))
     yield from ((word, value) for word in (9, 10, 11) for value in (1 << 30, 1 << 31))
     yield from ((word, value) for word in (12, 13, 14) for value in (0, 1 << 20, NONE))
     yield from ((word, value) for word in (15, 16) for value in (1 << 30, NONE))
+    if sized:
+        yield from ((19, value) for value in no_value)
     yield from ((17, value) for value in (0, NONE))
     yield from ((word, value) for word in (20, 21) for value in (1 << 20, NONE))
     yield from ((22, value) for value in (1 << 30, NONE))
@@ -270,14 +288,20 @@ def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, 
             yield band, words[at + band] | 1 << 17  # a line buffer that would have all images
         elif words[at + band] >> 17:
             yield 23, words[at + 23] + 1
-        yield from ((band + 1, value) for value in (0, 1 << 30, NONE))
+        yield from ((band + 1, value) for value in (no_value if sized else (0, 1 << 30, NONE)))
         yield from ((band + k, 1 << 30) for k in (2, 3, 4))
         if words[at + band + 2]:  # a line buffer that begins below what is read, or above
             yield band + 2, words[at + band + 2] + 1
             yield band + 3, words[at + band + 3] + 64
-            yield band + 3, words[at + band + 3] - 64 & NONE
+            if not sized:  # a buffer of so small an image has room for all rows
+                yield band + 3, words[at + band + 3] - 64 & NONE
     for patch in range(first + 5 * bands, first + 5 * bands + 2 * patches, 2):
         yield from ((patch, value) for value in (64, 4 << 16, NONE))
+        if sized:
+            yield from ((patch + 1, value) for value in no_value)
+    attributes = first + 5 * bands + 2 * patches
+    if sized and attributes < words[at] >> 8:
+        yield from ((attributes, value) for value in no_value)
 
 
 def table_cases(image: Image) -> Iterator[Case]:

@@ -160,7 +160,7 @@ def _framed(d: _Drawing, x: Image) -> Image:
     y = d.add("Pad", name, pads, d.weight(np.float32(0.5)))
     h, w = h + above + below, w + left + right
     begin, step = d.one(0, 1, 3), d.one(1, 2)
-    cut = (d.weight(np.array([v])) for v in (begin, h, 2, step))
+    cut = (d.weight(np.array([v])) for v in (begin, 2**31 - 1, 2, step))
     return d.add("Slice", y, *cut), c, -(-(h - begin) // step), w
 
 
@@ -190,18 +190,29 @@ def chains(seed: int, images: int = 1) -> onnx.ModelProto:
     return network(seed, images, _CHAINS)
 
 
+#: Those that do not know how large the image is.
+_ANY_SIZE = (*_PARTS, _twice, _mean_of_channels, _softmax, _flipped, _moved, _framed, _normed,
+             _shared_gate)  # fmt: skip
+
+
+def open_network(seed: int, sides: tuple[int | str, int | str] = ("h", "w")) -> onnx.ModelProto:
+    """As `network`, of which the run says how high, or how wide, the image is."""
+    return network(seed, parts=_ANY_SIZE, sides=sides)
+
+
 def network(
     seed: int,
     images: int = 1,
     parts: Sequence[Callable[[_Drawing, Image], Image]] = _PARTS,
     *,
     channels_last: bool = False,
+    sides: tuple[int | str, int | str] | None = None,
 ) -> onnx.ModelProto:
-    """A network from some images to as many images, or to their means."""
+    """A network from some images to as many, or to their means; `sides` are others than drawn."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
     image: Image = ("x", d.one(1, 3, 4), h, w)
-    shape = [images, *image[1:]]
+    shape: list[int | str] = [images, image[1], *(sides or (h, w))]
     if channels_last:
         image = (d.add("Transpose", "x", perm=[0, 3, 1, 2]), *image[1:])
         shape = [images, h, w, shape[1]]
@@ -211,10 +222,11 @@ def network(
     name, c, h, w = image
     if d.one(0, 1):
         name, h, w = d.add("GlobalAveragePool", name), 1, 1
+    drawn = None if sides is None or h == 1 else (None, None)
     graph = helper.make_graph(
         d.nodes, "image",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [images, c, h, w])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [images, c, *(drawn or (h, w))])],
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

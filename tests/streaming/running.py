@@ -26,9 +26,22 @@ def outputs(
     code: Path, feeds: Mapping[str, np.ndarray], flags: Sequence[str] = (), threads: int = 1
 ) -> list[bytes]:
     """What the package makes of these inputs."""
+    (found,) = outputs_of_each(code, [feeds], flags, threads)
+    return found
+
+
+def outputs_of_each(
+    code: Path,
+    several: Sequence[Mapping[str, np.ndarray]],
+    flags: Sequence[str] = (),
+    threads: int = 1,
+) -> list[list[bytes]]:
+    """What the package makes of inputs, of each of several sets of them."""
     opened = package.load(code)
     (arch,) = opened.archs
     program = built(code, arch, code.with_name(f"{code.name}_build"), flags, threads=threads > 1)
     args = ["--threads", str(threads)] if threads > 1 else []
-    found = toolchain.run_package(program, arch, feeds, opened.manifest, args=args)
-    return [array.tobytes() for array in found.outputs.values()]
+    runs = (
+        toolchain.run_package(program, arch, feeds, opened.manifest, args=args) for feeds in several
+    )
+    return [[array.tobytes() for array in run.outputs.values()] for run in runs]

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from math import inf
 
 import onnx
 import pytest
 from onnx.utils import Extractor
 
-from tvm_megcc import passes, zoo
-from tvm_megcc.core.program import Program
+from tvm_megcc import driver, passes, zoo
+from tvm_megcc.core.program import Program, programs_of
 from tvm_megcc.forward import forward
 from tvm_megcc.frontend import from_onnx
 from tvm_megcc.lower import lower
+from tvm_megcc.memory.stacking import arena_bytes
+from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.streaming import streamed
 from tvm_megcc.streaming.band_costs import extra_cost, whole_cost
 from tvm_megcc.streaming.choose import BANDS, MOST_EXTRA, Forward, Pressure
 from tvm_megcc.streaming.line_buffers import group_of, looped
 from tvm_megcc.streaming.row_rules import Rules
 
-from .images import chains, network
+from .images import chain, chains, network
 
 pytestmark = [pytest.mark.slow]
 
@@ -98,3 +101,43 @@ def test_no_way_is_better(kind: str, which: str | int) -> None:
     assert len(seen) == 2
     for found, least, is_cheap in seen:
         assert found <= least and is_cheap
+
+
+@cache
+def arenas(stream: str, **dims: str | int) -> dict[tuple[int, int], int]:
+    """Bytes of the arena of the chain of convolutions, for each height and width."""
+    model = chain()
+    (given,) = model.graph.input
+    for axis, dim in enumerate(given.type.tensor_type.shape.dim):
+        if (name := "nchw"[axis]) in dims:
+            dim.dim_param = name
+    shape = [dims.get(name, size) for name, size in zip("nchw", (1, 3, 24, 16), strict=True)]
+    options = MemoryOptions(stream=stream)
+    found = driver.compile_programs(model, ["arm64"], memory=options, input_shapes={"x": shape})[
+        "arm64"
+    ]
+    (program,) = programs_of(found)
+    sizes = [(h, w) for h in (1, 24, 100, 512) for w in (16, 64, 512)]
+    if program.arena_bytes is not None:
+        return dict.fromkeys(sizes, program.arena_bytes)
+    return {(h, w): arena_bytes(program, {"h": h, "w": w, "n": 1}) for h, w in sizes}
+
+
+def test_an_arena_follows_the_width() -> None:
+    """Of an image of any size; by the height grows what the loop leaves alone."""
+    off, auto = (arenas(how, h="h=1..512", w="w=1..512") for how in ("off", "auto"))
+    assert all(5 * auto[512, w] < off[512, w] for w in (16, 64, 512))
+    for w in (16, 64, 512):
+        row_of_output = 4 * 4 * (w // 2)
+        assert auto[512, w] - auto[100, w] == (256 - 50) * row_of_output
+
+
+def test_groups_of_any_size_are_those_of_the_largest() -> None:
+    largest = arenas("auto", h=512, w=512)[512, 512]
+    assert largest <= arenas("auto", h="h=1..512", w="w=1..512")[512, 512] < 1.15 * largest
+
+
+def test_several_images_stay_whole() -> None:
+    """How many there are, the run says: no error, and nothing changes."""
+    off, auto = (arenas(how, n="n=1..4") for how in ("off", "auto"))
+    assert auto == off

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tvm_megcc import driver
-from tvm_megcc.core.program import Call, Program, Slide, programs_of, streamed_groups
+from tvm_megcc.core.program import Call, Program, Slide, programs_of, sized, streamed_groups
+from tvm_megcc.dims import numbers
 from tvm_megcc.host import package
 from tvm_megcc.memory_options import MemoryOptions
 from tvm_megcc.report.profile import bands_of, bytes_of
 
-from .images import chain
+from .images import chain, open_network
 
 
 def compiled(stream: str | int) -> Program:
@@ -54,6 +55,30 @@ def test_a_group_is_what_a_run_does() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 9])
+def test_a_group_of_any_size_is_that_of_each_size(seed: int) -> None:
+    """Facts that are sizes, as numbers; bytes that are moved are what they are at most."""
+    found = driver.compile_programs(
+        open_network(seed), ["portable"], memory=MemoryOptions(stream=2)
+    )["portable"]
+    (program,) = programs_of(found)
+    groups = streamed_groups(program)
+    assert groups
+    for h, w in ((9, 9), (24, 10), (37, 50), (64, 8)):
+        number = numbers({"h": h, "w": w})
+        for group, one in zip(
+            groups, streamed_groups(sized(program, {"h": h, "w": w})), strict=True
+        ):
+            assert number(group.iterations) == one.iterations
+            assert tuple(map(number, group.bands)) == one.bands
+            assert number(group.moved_bytes) >= one.moved_bytes
+            for buffer, other in zip(group.buffers, one.buffers, strict=False):
+                assert buffer.name == other.name
+                sizes = (buffer.rows, buffer.height, buffer.bytes)
+                assert tuple(map(number, sizes)) == (other.rows, other.height, other.bytes)
+
+
+@pytest.mark.slow
 def test_whole_calls_are_in_no_group() -> None:
     assert streamed_groups(compiled("off")) == ()
 
@@ -66,11 +91,11 @@ def test_the_manifest_has_the_groups(tmp_path: Path) -> None:
         options = MemoryOptions(stream=stream)
         driver.compile_model(chain(), out, archs=["portable"], memory=options)
         found[stream] = package.load(out).manifest["per_arch"]["portable"]
-    assert "streamed" not in found["off"] and bands_of(found["off"]) == {}
+    assert "streamed" not in found["off"] and bands_of(found["off"], {}) == {}
     whole, streamed = found["off"]["graph"], found[2]["graph"]
     (group,) = found[2]["streamed"]
     assert group["buffers"] and json.dumps(group)
-    assert sorted(bands_of(found[2]).values()) == sorted(group["bands"])
+    assert sorted(bands_of(found[2], {}).values()) == sorted(group["bands"])
     by_name = {t["name"]: t for t in streamed["tensors"]}
     for buffer in group["buffers"]:
         tensor = by_name[buffer["name"]]

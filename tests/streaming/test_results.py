@@ -11,12 +11,14 @@ import pytest
 
 from scripts.tiny_networks import NETWORKS
 from tests.fast import machines
-from tvm_megcc import driver
+from tvm_megcc import driver, execute
+from tvm_megcc.errors import ToolError
 from tvm_megcc.host import dump, package, toolchain
 from tvm_megcc.memory_options import MemoryOptions
+from tvm_megcc.streaming.line_buffers import MOST_ROWS
 
 from . import running
-from .images import chains, network, pyramid
+from .images import chain, chains, network, open_network, pyramid
 
 pytestmark = [pytest.mark.slow]
 
@@ -76,6 +78,43 @@ def test_line_buffers_of_all_rows(arch: str, tmp_path: Path) -> None:
     _, whole = outputs(pyramid(), tmp_path, arch, "off")
     for stream in (1, 2):
         assert outputs(pyramid(), tmp_path, arch, stream)[1] == whole, stream
+
+
+#: Heights and widths, small ones and such that no band divides.
+SIZES = ((9, 9), (13, 40), (24, 17), (37, 12), (64, 33))
+
+
+@pytest.mark.parametrize(
+    ("arch", "seed"), machines(*(("host", k) for k in (0, 2, 3, 12)), ("arm64", 9))
+)
+def test_images_of_any_size(arch: str, seed: int, tmp_path: Path) -> None:
+    """One package of each kind for images of several heights and widths."""
+    model = open_network(seed, ("h", "w") if seed % 3 else ("h", 48))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    rng = np.random.default_rng(seed)
+    feeds = [
+        {"x": rng.standard_normal((1, dims[1].dim_value, h, w if seed % 3 else 48), np.float32)}
+        for h, w in SIZES
+    ]
+    found = []
+    for stream in ("off", 1 + seed % 3):
+        out = tmp_path / str(stream)
+        driver.compile_model(model, out, archs=[arch], memory=MemoryOptions(stream=stream))
+        found.append(running.outputs_of_each(out, feeds))
+        assert ("BAND_SIZED" in package.load(out).manifest["opcodes"]) == (stream != "off")
+    assert found[0] == found[1]
+
+
+def test_more_rows_than_bands_count(tmp_path: Path) -> None:
+    """An image without bounds may be too high: a sentence, and the largest one runs."""
+    model = chain()
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    dims[2].dim_param, dims[3].dim_value = "h", 1
+    driver.compile_model(model, tmp_path / "p", memory=MemoryOptions(stream=2))
+    with execute.opened(tmp_path / "p") as runnable:
+        runnable.run({"x": np.ones((1, 3, MOST_ROWS, 1), np.float32)})
+        with pytest.raises(ToolError, match=rf"{MOST_ROWS + 1} and {MOST_ROWS}; from input 'x'"):
+            runnable.run({"x": np.ones((1, 3, MOST_ROWS + 1, 1), np.float32)})
 
 
 @pytest.mark.parametrize("seed", range(16, 20))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvm_megcc.dims import json_at, json_symbols
 from tvm_megcc.errors import InputError
+from tvm_megcc.report.labels import group_at
 
 if TYPE_CHECKING:
     from tvm_megcc.host.package import Port
@@ -53,8 +54,8 @@ def _sizes(function: Facts) -> str:
 
 def at_shapes(
     facts: Facts, inputs: Sequence[Port], shapes: Mapping[str, Sequence[Any]]
-) -> dict[str, dict[str, int]]:
-    """The program that serves these shapes, and its arena in bytes, by architecture.
+) -> dict[str, dict[str, Any]]:
+    """The program that serves these shapes, its arena and its bands, by architecture.
 
     Raises InputError if the model does not take these shapes.
     """
@@ -71,7 +72,7 @@ def at_shapes(
     return {arch: _at(entry, values) for arch, entry in facts["archs"].items()}
 
 
-def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
+def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, Any]:
     from tvm_megcc.host import serving
 
     found = serving.program_for(entry, values)
@@ -82,7 +83,10 @@ def _at(entry: Facts, values: Mapping[str, int]) -> dict[str, int]:
     arena = function["arena_bytes"]
     if arena is None:
         arena = _stacked(function["blocks"], values)
-    return {"function": number, "arena_bytes": arena}
+    found_at = {"function": number, "arena_bytes": arena}
+    if "streamed" in function:
+        found_at["streamed"] = [group_at(group, values) for group in function["streamed"]]
+    return found_at
 
 
 def _stacked(blocks: Sequence[Facts], values: Mapping[str, int]) -> int:

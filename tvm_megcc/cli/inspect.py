@@ -10,7 +10,7 @@ from typing import Any
 
 from tvm_megcc.cli import changing, html_page, options, profiling
 from tvm_megcc.errors import InputError
-from tvm_megcc.report.labels import group_text, kept_text
+from tvm_megcc.report.labels import group_at, group_text, kept_text
 
 HELP = "show a package's inputs, outputs, memory and kernels"
 
@@ -115,7 +115,11 @@ def run(args: argparse.Namespace) -> None:
             if "streamed" in program:
                 several = f", program {number}" if "functions" in a else ""
                 print(f"calls in bands of rows for {arch}{several}:")
-                for line in streamed_lines(program["streamed"]):
+                shown = facts.get("at", {}).get(arch, {})
+                groups = [group_at(group, {}) for group in program["streamed"]]
+                if shown.get("function") == number:
+                    groups = shown["streamed"]
+                for line in streamed_lines(groups):
                     print(f"  {line}")
     for arch, a in facts["archs"].items():
         if "spending" in a:

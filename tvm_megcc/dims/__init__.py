@@ -59,6 +59,7 @@ from .size import floordiv as floordiv
 from .size import floormod as floormod
 from .size import numbers as numbers
 from .size import of as of
+from .size import quotient as quotient
 from .size import symbol as symbol
 from .size import symbols as symbols
 from .size import written as written

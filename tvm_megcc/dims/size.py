@@ -347,6 +347,26 @@ def floordiv(a: Size, b: Size) -> Size:
 
 
 @lru_cache(_REMEMBERED)
+def quotient(a: Size, b: Size) -> Size | None:
+    """The size whose product with `b` is `a`, for all shapes; None where no polynomial is it."""
+    rest, by = _terms(a), _terms(b)
+    if not by:
+        return None
+    first = in_order(by)[0]
+    whole: Terms = {}
+    while rest:
+        # A polynomial order: the first term of a product is the product of the first terms.
+        leading = in_order(rest)[0]
+        part, left = divided({leading: rest[leading]}, {first: by[first]})
+        if left:
+            return None
+        whole = added(whole, part)
+        rest = added(rest, {f: -c for f, c in multiplied(part, by).items()})
+        rest = {factors: c for factors, c in rest.items() if c}
+    return _make(whole)
+
+
+@lru_cache(_REMEMBERED)
 def floormod(a: Size, b: Size) -> Size:
     """``a % b`` with the sign of `b`."""
     if isinstance(a, int) and isinstance(b, int):

@@ -9,7 +9,7 @@ these rows, and not the sum.
 Both are one storage from then on, and all of it lives as long as any part. That is worth it where
 it lowers the peak of live bytes, alone or together with its neighbours (a chain of convolutions of
 one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
-of some usual sizes and least bad for the others.
+of some usual sizes, or for the largest, and least bad for the others.
 
 A call that overlaps is not split among threads. A program for several threads overlaps only calls
 that together are `WHOLE_SHARE` of its work, or too small to be split anyway.
@@ -25,6 +25,7 @@ from tvm_megcc.core.program import (
     Call,
     Program,
     Step,
+    largest_sizes,
     sized,
     usual_sizes,
     waits_for_data,
@@ -68,7 +69,9 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
         return program
     asked = replace(program, calls=calls)
-    at_size = [sized(asked, values) for values in usual_sizes(program)]
+    largest = largest_sizes(program)
+    values = [*usual_sizes(program), *([] if largest is None else [largest])]
+    at_size = [sized(asked, one) for one in values]
     budgets = [_Budget.of(p, threads) for p in at_size]
     found = [_steps(p, io, budget) for p, budget in zip(at_size, budgets, strict=True)]
     allowed = [steps for steps in found if all(b.allows(steps) for b in budgets)]

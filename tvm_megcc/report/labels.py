@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tvm_megcc.dims import json_at, json_text
+
 #: Of more nodes only the first and the last are named.
 NAMED = 5
 
@@ -27,6 +29,33 @@ def nodes(found: Sequence[str]) -> str:
     if len(found) <= NAMED:
         return " + ".join(found)
     return f"{found[0]} + ... + {found[-1]} ({len(found)} nodes)"
+
+
+def size_at(size: object, values: Mapping[str, int]) -> int | None:
+    """A size of the manifest as a number; None if `values` do not determine it."""
+    try:
+        return json_at(size, values)
+    except (KeyError, ZeroDivisionError):
+        return None
+
+
+def group_at(group: Mapping[str, Any], values: Mapping[str, int]) -> dict[str, Any]:
+    """A group of the manifest's ``streamed`` with numbers for sizes, texts for unknown ones."""
+
+    def known(size: object) -> int | str:
+        found = size_at(size, values)
+        return json_text(size) if found is None else found
+
+    return {
+        **group,
+        "iterations": known(group["iterations"]),
+        "moved_bytes": known(group["moved_bytes"]),
+        "bands": [known(count) for count in group["bands"]],
+        "buffers": [
+            {**buffer, **{key: known(buffer[key]) for key in ("rows", "height", "bytes")}}
+            for buffer in group["buffers"]
+        ],
+    }
 
 
 def band_text(group: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tvm_megcc.dims import json_at
 from tvm_megcc.errors import InputError
 from tvm_megcc.host import serving
 from tvm_megcc.host.package import Package
@@ -197,7 +196,7 @@ def profile(trace: Trace, package: Package) -> Profile:
     taken: dict[int, list[dict[str, Any]]] = {}
     for event in events:
         taken.setdefault(event["args"]["call"], []).append(event)
-    bands = bands_of(found[1])
+    bands = bands_of(found[1], values)
     rows = [
         replace(
             _row(number, calls[number], graph, package, values, taken[number], len(spans)),
@@ -244,7 +243,7 @@ def _row(
         least_ms=min(by_run.values()) if len(by_run) == runs else 0.0,
         times=len(events) / runs,
         instructions=None if None in counted else sum(counted) / runs,
-        multiply_adds=size_at(call["multiply_adds"], values),
+        multiply_adds=labels.size_at(call["multiply_adds"], values),
         bytes=sum(known) if len(known) == len(sizes) else None,
     )
 
@@ -254,29 +253,23 @@ def operands(call: Mapping[str, Any]) -> list[int]:
     return list(dict.fromkeys([*call["reads"], *call["writes"]]))
 
 
-def bands_of(entry: Mapping[str, Any]) -> dict[int, int]:
+def bands_of(entry: Mapping[str, Any], values: Mapping[str, int]) -> dict[int, int]:
     """Executions of each call that runs in bands, of the manifest's facts of a program."""
-    return {
-        group["first_call"] + k: count
+    counts = {
+        group["first_call"] + k: labels.size_at(count, values)
         for group in entry.get("streamed", ())
         for k, count in enumerate(group["bands"])
     }
+    return {number: count for number, count in counts.items() if count is not None}
 
 
 def bytes_of(tensor: Mapping[str, Any], values: Mapping[str, int]) -> int | None:
     """Bytes of a tensor of the manifest, and of a line buffer those of all rows of the image."""
-    found = size_at(tensor["bytes"], values)
+    found = labels.size_at(tensor["bytes"], values)
     if found is None or "rows" not in tensor:
         return found
-    return int(found // tensor["rows"] * tensor["height"])
-
-
-def size_at(size: object, values: Mapping[str, int]) -> int | None:
-    """A size of the manifest as a number; None if `values` do not determine it."""
-    try:
-        return json_at(size, values)
-    except (KeyError, ZeroDivisionError):
-        return None
+    rows, height = (labels.size_at(tensor[key], values) for key in ("rows", "height"))
+    return None if not rows or height is None else found // rows * height
 
 
 def _explained(trace: Trace, package: Package, rows: Mapping[int | None, Row]) -> Trace:

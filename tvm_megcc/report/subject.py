@@ -16,7 +16,7 @@ from tvm_megcc.errors import InputError
 from tvm_megcc.host import serving
 from tvm_megcc.host.package import Package
 from tvm_megcc.report import labels
-from tvm_megcc.report.profile import Profile, Row, bytes_of, operands, size_at
+from tvm_megcc.report.profile import Profile, Row, bytes_of, operands
 
 Facts = Mapping[str, Any]
 
@@ -59,8 +59,7 @@ class Subject:
     @property
     def groups(self) -> Sequence[Facts]:
         """The groups of calls that run in bands of rows."""
-        found: Sequence[Facts] = self.entry.get("streamed", ())
-        return found
+        return [labels.group_at(group, self.sizes) for group in self.entry.get("streamed", ())]
 
     def group_of(self, number: int) -> Facts | None:
         """The group that a call is in, None for a call that runs as a whole."""
@@ -91,13 +90,16 @@ class Subject:
     def type_of(self, tensor: int) -> str:
         """``f32 1x3x32x32``, with sizes for the dims that are known."""
         found = self.tensors[tensor]
-        dims = [size_at(dim, self.sizes) for dim in found["shape"]]
-        texts = [
-            json_text(dim) if size is None else str(size)
-            for dim, size in zip(found["shape"], dims, strict=True)
-        ]
-        kept = f", {labels.kept_text(found)}" if "rows" in found else ""
+        texts = [self._text(dim) for dim in found["shape"]]
+        kept = ""
+        if "rows" in found:
+            rows = {key: self._text(found[key]) for key in ("rows", "height")}
+            kept = f", {labels.kept_text(rows)}"
         return f"{found['dtype']} {'×'.join(texts) or 'scalar'}{kept}"
+
+    def _text(self, size: object) -> str:
+        found = labels.size_at(size, self.sizes)
+        return json_text(size) if found is None else str(found)
 
     def bytes_of(self, tensor: int) -> int | None:
         """Bytes of a tensor, and of a line buffer those of all rows of the image."""

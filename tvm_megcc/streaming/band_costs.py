@@ -19,6 +19,7 @@ from typing import cast
 
 from tvm_megcc.codegen_c.sources import kernel_operator
 from tvm_megcc.core.program import Call, Program, Slide, Step, StreamedGroup, streamed_groups
+from tvm_megcc.dims import fixed
 from tvm_megcc.kernels.contract import contract
 
 #: Machine -> executed instructions for one operation of ``Call.cost``; the longest name that a
@@ -72,10 +73,11 @@ def _per_operation(arch: str) -> float:
 def _extra(program: Program, group: StreamedGroup) -> float:
     steps = program.calls[group.first_step : group.last_step]
     slides = sum(isinstance(step, Slide) for step in steps)
+    iterations, moved_bytes = fixed(group.iterations), fixed(group.moved_bytes)
     byte = _BYTE_OF_WORDS if program.arch.startswith("cortexm") else _BYTE
-    moved = slides * group.iterations * _SLIDE + group.moved_bytes * byte
+    moved = slides * iterations * _SLIDE + moved_bytes * byte
     calls = zip(_calls(steps), group.bands, strict=True)
-    return moved + sum(bands * _BAND + _left_over(program, call) for call, bands in calls)
+    return moved + sum(fixed(bands) * _BAND + _left_over(program, call) for call, bands in calls)
 
 
 def _calls(steps: tuple[Step, ...]) -> Iterator[Call]:
@@ -87,7 +89,8 @@ def _left_over(program: Program, call: Call) -> float:
     rows, template = call.rows, program.kernels[call.kernel].template
     if rows is None or not template:
         return 0
-    words, step = program.arch.startswith("cortexm"), min(rows.output.step, rows.output.height)
+    words = program.arch.startswith("cortexm")
+    step = min(rows.output.step, fixed(rows.output.height))
     if template.startswith("dw"):
         is_alone = step < _TILE and not words
         return _ALONE * _cost(program, call) if is_alone else 0
@@ -95,7 +98,8 @@ def _left_over(program: Program, call: Call) -> float:
     if op not in ("conv2d", "qconv2d", "matmul", "qmatmul"):
         return 0
     tile, more = (_TILE_OF_WORDS, _LEFT_OVER_OF_WORDS) if words else (_TILE, _LEFT_OVER)
-    pixels = step * _pixels(op, call) if rows.block == 0 else -(-step // rows.tile) * rows.units
+    units = fixed(rows.units)
+    pixels = step * _pixels(op, call) if rows.block == 0 else -(-step // rows.tile) * units
     return pixels % tile / pixels * more * _cost(program, call)
 
 

@@ -3,6 +3,9 @@
 Runs of calls around the peak of live bytes are tried as groups, then runs around the peak that is
 left, until none lowers it. Then groups get larger bands, or are whole again, where that does not
 raise the peak: bands take instructions.
+
+Where sizes follow from the shapes, the search is that of a program for usual sizes, or for the
+largest that there are; what it chooses is done for all sizes.
 """
 
 from __future__ import annotations
@@ -14,13 +17,25 @@ from math import inf
 from typing import cast
 
 from tvm_megcc.core.machine import ROWS
-from tvm_megcc.core.program import Call, Port, Program, Step, live_steps, operands_of
+from tvm_megcc.core.program import (
+    Call,
+    Port,
+    Program,
+    Step,
+    largest_sizes,
+    live_steps,
+    operands_of,
+    sized,
+    usual_sizes,
+)
+from tvm_megcc.dims import at as size_at
 from tvm_megcc.errors import UnsupportedError
 from tvm_megcc.streaming.band_costs import extra_cost, whole_cost
 from tvm_megcc.streaming.line_buffers import (
     Fed,
     Group,
     group_of,
+    has_bands,
     live_bytes,
     looped,
     with_line_buffer,
@@ -42,6 +57,9 @@ TRIALS = 12
 
 #: The part of a program's instructions that bands may take more, and where RAM is scarce.
 MOST_EXTRA, MOST_EXTRA_FOR_RAM = 0.03, 0.08
+
+#: Pixels of a side of usual images, at most: for sizes that have no bound.
+SIDE = 512
 
 #: Bytes that are live during each step of a program.
 Pressure = Callable[[Program], list[int]]
@@ -82,21 +100,52 @@ def streamed(
     """
     if is_fed:
         _check_fed(program)
-    elif how == "off" or program.symbols:
+    elif how == "off":
         return program
+    seen = sized(program, _sizes(program)) if program.symbols else program
     budget = inf
     if goal is None and how == "auto":
         scarce = ROWS[program.arch.partition("+")[0]].ram_is_scarce
-        budget = (MOST_EXTRA_FOR_RAM if scarce else MOST_EXTRA) * whole_cost(program)
+        budget = (MOST_EXTRA_FOR_RAM if scarce else MOST_EXTRA) * whole_cost(seen)
     aim = _Aim(forwarded, pressure, goal or 0, budget)
     # A group that is best for one peak may be in the way of those for the next ones.
     ways = [(how,)] if isinstance(how, int) else [BANDS, BANDS[:1]]
     if is_fed:
         searches = [_fed_search(program, bands, aim) for bands in ways]
     else:
-        runs = _Runs(program, ways[0][0])
+        runs = _Runs(seen, ways[0][0], program)
         searches = [_Search(runs, bands, aim) for bands in ways]
-    return min((search.run() for search in searches), key=aim.measure).program
+    found = min((search.run() for search in searches), key=aim.measure)
+    if seen is program:
+        return found.program
+    changed = _changed(program, found.choices, Rules())
+    assert changed is not None, "_Runs has looked whether each group is one for all sizes"
+    return changed
+
+
+def _sizes(program: Program) -> dict[str, int]:
+    """The sizes for which groups are sought: the largest, or of usual images without bounds."""
+    largest = largest_sizes(program)
+    if largest is not None:
+        return largest
+    dims = [dim for port in program.inputs for dim in program.tensors[port.tensor].shape]
+    by_side = {
+        max(size_at(dim, values) for dim in dims): values
+        for values in reversed(usual_sizes(program))
+    }
+    return by_side[max((side for side in by_side if side <= SIDE), default=min(by_side))]
+
+
+def _changed(program: Program, choices: Sequence[_Choice], rules: Rules) -> Program | None:
+    """The program with these groups, in order; None where one of them is none."""
+    changed: Program | None = program
+    for choice in reversed(choices):  # the steps before it keep their numbers
+        assert changed is not None
+        group = group_of(changed, choice.first, choice.last, rules, choice.fed)
+        changed = None if group is None else looped(group, choice.band)
+        if changed is None:
+            return None
+    return changed
 
 
 def _check_fed(program: Program) -> None:
@@ -179,13 +228,19 @@ def _uses(program: Program) -> dict[int, tuple[int, int, int]]:
 class _Runs:
     """Runs of a program's calls as groups, each tried once."""
 
-    def __init__(self, program: Program, band: int) -> None:
+    def __init__(self, program: Program, band: int, open_sized: Program | None = None) -> None:
+        """`open_sized` is the program for all sizes, of which `program` is the one for some."""
         self.program, self.band = program, band
-        self.rules = Rules()
+        self.open_sized = program if open_sized is None else open_sized
+        self.rules, self._open_rules = Rules(), Rules()
         self.uses = _uses(program)
         self._known: dict[tuple[int, int], tuple[int, Group] | None] = {}
 
     def group(self, first: int, last: int, fed: Fed | None = None) -> Group | None:
+        if self.open_sized is not self.program:
+            group = group_of(self.open_sized, first, last, self._open_rules)
+            if group is None or last - first > 1 and not has_bands(group, self.band):
+                return None
         return group_of(self.program, first, last, self.rules, fed)
 
     def can(self, step: int) -> bool:
@@ -232,13 +287,7 @@ class _Search:
         """The program with these groups; None where one of them is none."""
         key = tuple(sorted(choices, key=lambda choice: choice.first))
         if key not in self._tried:
-            program: Program | None = self.whole
-            for choice in reversed(key):  # the steps before it keep their numbers
-                assert program is not None
-                group = group_of(program, choice.first, choice.last, self.runs.rules, choice.fed)
-                program = None if group is None else looped(group, choice.band)
-                if program is None:
-                    break
+            program = _changed(self.whole, key, self.runs.rules)
             self._tried[key] = None if program is None else self.aim.trial(key, program)
         return self._tried[key]
 

@@ -36,18 +36,21 @@ from tvm_megcc.core.program import (
     Path,
     Port,
     Program,
+    Requirement,
     Rows,
     Slide,
     Step,
+    Store,
     Tensor,
     Weight,
     operands_of,
     with_operands,
 )
+from tvm_megcc.dims import Size, bounds, ceildiv, fixed, is_static, maximum, minimum, quotient
 from tvm_megcc.streaming.row_rules import Extent, RowRule, Rules
 
-#: Iterations of a loop, and rows of all its images, at most (runtime/src/megcc_jumps.c).
-_MOST = 1 << 20
+#: Rows of an image whose height follows from the shapes, at most: the VM counts no further.
+MOST_ROWS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +111,21 @@ class _Image:
     """A storage of the group: its rows, who reads them, and their path."""
 
     tensor: int
-    height: int
-    row_bytes: int
+    height: Size
+    row_bytes: Size
     is_whole: bool  # read outside of the group
     writer: int | None
     step: int = 0
-    iterations: int = 0  # of the loop, for an image
+    iterations: Size = 0  # of the loop, for an image
     made: int = 0  # the first row that is not there when iteration 0 begins
     base: int = 0
     readers: list[tuple[int, bool]] = field(default_factory=list)  # call, whether by its window
 
     @property
-    def rows(self) -> int:
+    def rows(self) -> Size:
         """Rows that the tensor has room for."""
         most = self.height if self.is_whole else self.made + self.step - self.base
-        return min(self.height, most)
+        return minimum(self.height, most)
 
     @property
     def is_handed_on(self) -> bool:
@@ -131,12 +134,12 @@ class _Image:
 
     @property
     def _has_room_for_all(self) -> bool:
-        return self.rows == self.height and self.iterations > 1
+        return self.rows == self.height and bounds(self.iterations)[1] > 1
 
     @property
     def moves(self) -> bool:
         """Whether rows that are handed on are not where the next iteration wants them."""
-        return self.is_handed_on and self.rows < self.height
+        return self.is_handed_on and self.rows != self.height
 
     def base_path(self) -> Path:
         """The row at the tensor's first byte."""
@@ -182,50 +185,65 @@ def looped(group: Group, band: int) -> Program | None:
     A band is enlarged to a multiple of what tiles of kernels and factors of resizing ask for. None
     where the calls do not move on alike, or the loop would have one iteration.
     """
-    images, count = _by_bands(group, band)
-    return None if count == 0 else _Writer(group, images, count).program()
+    found = _by_bands(group, band)
+    return None if found is None else _Writer(group, *found).program()
+
+
+def has_bands(group: Group, band: int) -> bool:
+    """Whether `looped` gives a program."""
+    return _by_bands(group, band) is not None
 
 
 def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]) -> int | None:
     """Bytes that are live in the loop of `looped`, before any storages are shared.
 
-    `uses` are the first and last step, and the bytes, of each storage that counts. None where there
-    is no such loop.
+    For a program without symbols. `uses` are the first and last step, and the bytes, of each
+    storage that counts. None where there is no such loop.
     """
-    images, count = _by_bands(group, band)
-    if count == 0:
+    found = _by_bands(group, band)
+    if found is None:
         return None
+    images, _ = found
     inner = {s: image for s, image in images.items() if not image.is_whole}
     held = sum(
         size
         for storage, (first, last, size) in uses.items()
         if storage not in inner and first < group.last and last >= group.first
     )
-    held += sum(image.rows * image.row_bytes for image in inner.values() if image.is_handed_on)
+    held += sum(_bytes(image) for image in inner.values() if image.is_handed_on)
     most = 0
     for call, _ in group.calls():
         places = (group.program.tensors[t].location for t in call.operands)
         storages = {at.index for at in places if at.space == "arena"} & inner.keys()
         passing = (inner[s] for s in storages if not inner[s].is_handed_on)
-        most = max(most, sum(image.rows * image.row_bytes for image in passing))
+        most = max(most, sum(map(_bytes, passing)))
     return held + most
 
 
-def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], int]:
-    """The group's images with their paths, and the iterations of one; 0 where there is no loop."""
+def _bytes(image: _Image) -> int:
+    return fixed(image.rows * image.row_bytes)
+
+
+def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], Size] | None:
+    """The group's images with their paths, and the iterations of one; None where there is no loop.
+
+    A loop has at least two iterations, and no more, with no more rows, than the VM counts.
+    """
     images = _images(group)
     if images is None:
-        return {}, 0
+        return None
     pace = _pace(group, images)
     inner = {s for s, image in images.items() if not image.is_whole}
     if pace is None or not inner <= group.single:
-        return {}, 0
+        return None
     _set_paths(group, images, -(-band // pace) * pace)
     count = _begun(group, images)
     for image in images.values():
         image.iterations = count
-    rows = max(count, *(image.height for image in images.values()))
-    return images, count if count * group.images > 1 and rows * group.images <= _MOST else 0
+    least = max(bounds(count)[0], *(bounds(image.height)[0] for image in images.values()))
+    if least * group.images > MOST_ROWS or bounds(count * group.images)[1] < 2:
+        return None
+    return images, count
 
 
 def _images(group: Group) -> dict[int, _Image] | None:
@@ -254,11 +272,17 @@ def _images(group: Group) -> dict[int, _Image] | None:
                 continue
             if at.index not in images:
                 whole = at.index != fed and (writer is None or at.index in outside)
-                row = cast(int, program.tensors[tensor].nbytes) // (height * group.images)
+                row = _row_bytes(program.tensors[tensor], height * group.images)
                 images[at.index] = _Image(tensor, height, row, whole, writer)
             if not is_output:
                 images[at.index].readers.append((number, k in rule.windowed))
     return None if fed is not None and fed not in images else images
+
+
+def _row_bytes(tensor: Tensor, height: Size) -> Size:
+    row = quotient(tensor.nbytes, height)
+    assert row is not None, "Rules.images has seen that rows are whole bytes"
+    return row
 
 
 def _fed(group: Group, images: Mapping[int, _Image]) -> list[_Image]:
@@ -349,7 +373,7 @@ def _follow_readers(group: Group, images: dict[int, _Image], image: _Image) -> N
     image.made = max(*ends, image.base)
 
 
-def _begun(group: Group, images: dict[int, _Image]) -> int:
+def _begun(group: Group, images: dict[int, _Image]) -> Size:
     """Number the iterations from the first that computes a row; return how many there are."""
     outputs = [_output(group, images, number) for number in range(len(group.rules))]
     # In iteration t rows up to step * (t + 1) + made are there.
@@ -359,16 +383,16 @@ def _begun(group: Group, images: dict[int, _Image]) -> int:
         image.made += image.step * first
         image.base += image.step * first
     needed = [i for i in outputs if i.is_whole]
-    return max(-((i.made - i.height) // i.step) for i in needed)
+    return maximum(*(ceildiv(i.height - i.made, i.step) for i in needed))
 
 
 class _Writer:
     """Writes the program with the loop in place of the group."""
 
-    def __init__(self, group: Group, images: Mapping[int, _Image], count: int) -> None:
+    def __init__(self, group: Group, images: Mapping[int, _Image], count: Size) -> None:
         self.group, self.images, self.count = group, images, count
-        several = group.images > 1
-        self.batch = Images(group.images, count) if several else Images()
+        several = group.images > 1  # then all sizes are numbers
+        self.batch = Images(group.images, fixed(count)) if several else Images()
         self.tensors = list(group.program.tensors)
         self.weights = list(group.program.weights)
         self.storages = 1 + max(
@@ -380,15 +404,18 @@ class _Writer:
         program, group = self.group.program, self.group
         name = program.calls[group.last - 1].name
         counter = self._tensor("rows.counter", "i64", (), Location("arena", self.storages))
-        steps: list[Step] = [
-            Copy(counter, self._number(0), name=name),
-            Loop(counter, self._number(self.count * group.images), name=name),
-        ]
+        steps: list[Step] = [Copy(counter, self._number(0), name=name)]
+        if isinstance(self.count, int):
+            limit = self._number(self.count * group.images)
+        else:
+            limit = self._tensor("rows.count", "i64", (), Location("arena", self.storages + 1))
+            steps.append(Store(limit, self.count, name))
+        steps.append(Loop(counter, limit, name=name))
         if group.fed is not None:
             port, (image,) = group.fed.port, _fed(group, self.images)
             steps += self._slide(image, port.name)
             paths, planes = (image.base_path(), image.made_path()), group.fed.planes
-            row_bytes = image.row_bytes // planes
+            row_bytes = fixed(image.row_bytes) // planes
             feed = Feed(image.tensor, port.tensor, row_bytes, *paths, port.name, planes, self.batch)
             steps.append(feed)
         for number, (call, rule) in enumerate(group.calls()):
@@ -402,7 +429,17 @@ class _Writer:
             calls=calls,
             tensors=tuple(self.tensors),
             weights=tuple(self.weights),
+            requirements=(*program.requirements, *self._requirements()),
         )
+
+    def _requirements(self) -> list[Requirement]:
+        """Heights that the VM can count: a condition only where nothing bounds them."""
+        heights = {image.height: image.tensor for image in self.images.values()}
+        return [
+            Requirement(height, minimum(height, MOST_ROWS), self.tensors[tensor].name)
+            for height, tensor in heights.items()
+            if bounds(height)[1] > MOST_ROWS
+        ]
 
     def _slide(self, image: _Image, name: str) -> list[Step]:
         """The step that moves rows of an image which stay from one iteration to the next."""
@@ -434,7 +471,7 @@ class _Writer:
             operands,
             rule.patches,
             self.batch,
-            cast("tuple[int, ...]", self.group.program.tensors[call.operands[-1]].shape),
+            self.group.program.tensors[call.operands[-1]].shape,
         )
         self._shrink_workspace(call, rule, image)
         constants = dict(rule.constants)
@@ -445,18 +482,21 @@ class _Writer:
         """Give the call's workspace the bytes that a band needs."""
         if call.workspace is None or rule.workspace is None:
             return
-        most = min(image.step, image.height)
+        most = image.step
+        if isinstance(image.height, int):
+            most = min(most, image.height)
         window = rule.window
-        read = min((most - 1) * window.stride // window.up + window.reach, window.height)
+        read = (most - 1) * window.stride // window.up + window.reach
+        if isinstance(window.height, int):
+            read = min(read, window.height)
         tensor = self.tensors[call.workspace]
-        size = max(rule.workspace(rows, read) for rows in range(1, most + 1))
-        if size < cast(int, tensor.nbytes):
+        size = maximum(*(rule.workspace(rows, read) for rows in range(1, most + 1)))
+        if not is_static((size, tensor.nbytes)) or size < tensor.nbytes:
             self.tensors[call.workspace] = replace(tensor, shape=(size,))
 
-    def _row_bytes(self, tensor: int, windowed: bool, rule: RowRule) -> int:
-        found = self.group.program.tensors[tensor]
+    def _row_bytes(self, tensor: int, windowed: bool, rule: RowRule) -> Size:
         height = rule.window.height if windowed else rule.height
-        return cast(int, found.nbytes) // (height * rule.images)
+        return _row_bytes(self.group.program.tensors[tensor], height * rule.images)
 
     def _base(self, at: Location) -> Path:
         image = self.images.get(at.index) if at.space == "arena" else None
@@ -472,7 +512,8 @@ class _Writer:
         for number, tensor in enumerate(self.tensors):
             if tensor.location.space == "arena" and tensor.location.index in buffers:
                 image = buffers[tensor.location.index]
-                elements = image.row_bytes // dtypes.nbytes(tensor.dtype, 1)
+                elements = quotient(image.row_bytes, dtypes.nbytes(tensor.dtype, 1))
+                assert elements is not None, "elements of less than a byte have no rows"
                 shape = (image.rows, elements)
                 self.tensors[number] = replace(tensor, shape=shape)
 

@@ -1,7 +1,8 @@
 """Which rows of its inputs a call needs for rows of its output, and how it computes only those.
 
 A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
-cannot be done by bands of rows, as it reads all of its input before it gives a row.
+cannot be done by bands of rows, as it reads all of its input before it gives a row. Heights and
+widths of one image may follow from the shapes; what a window is may not, nor may those of several.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
-from typing import cast
+from typing import Any, cast
 
 from tvm_megcc.codegen_c.sources import kernel_operator
-from tvm_megcc.core.program import Call, Kernel, Patch, Program, Tensor, Window
+from tvm_megcc.core.program import (
+    Call,
+    Kernel,
+    Patch,
+    Program,
+    Tensor,
+    Window,
+    data_symbols,
+)
+from tvm_megcc.dims import Size, Undecided, ceildiv, fixed, is_static, product, quotient, symbols
 from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
@@ -26,8 +35,11 @@ _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
 #: Macro of kernels that compute tiles of so many rows and columns.
 _TILE = "MEGCC_WINOGRAD_M"
 
+#: Words of a band whose sizes follow from the shapes, but for those that each one has.
+_MOST_WORDS = 224
+
 #: Number of images, and the rows of each, of which a tensor is made.
-Extent = tuple[int, int]
+Extent = tuple[int, Size]
 
 #: Rows that a window of copied rows moves on by, reaches or begins above the image, at most.
 _MOST = 64
@@ -41,7 +53,7 @@ class RowRule:
     ----------
     window : Window
         Input rows of an output row; one for one where the call is element by element.
-    height : int
+    height : Size
         Rows of the output, of one image.
     windowed : tuple of int
         Positions of the operands whose rows are the window's.
@@ -58,17 +70,22 @@ class RowRule:
     """
 
     window: Window
-    height: int
+    height: Size
     windowed: tuple[int, ...]
     alike: tuple[int, ...]
-    units: int
+    units: Size
     tile: int = 1
     block: int = 0
-    columns: int = 1
+    columns: Size = 1
     patches: tuple[Patch, ...] = ()
-    workspace: Callable[[int, int], int] | None = None
+    workspace: Callable[[int, int], Size] | None = None
     images: int = 1
     constants: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def words(self) -> int:
+        """Words of the instruction, but for those that do not depend on the rule."""
+        return 5 * (len(self.windowed) + len(self.alike) + 1) + 2 * len(self.patches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +96,7 @@ class _Seen:
     call: Call
     op: str
     kernel: KernelFile
-    facts: Mapping[str, int]  # attributes, and codes that the kernel's macros say
+    facts: Mapping[str, Any]  # attributes (sizes), and codes that the kernel's macros say
     extent: Extent | None  # of an operand, where another call said it or its dims do
 
     @property
@@ -92,28 +109,28 @@ class _Seen:
         return 1 if self.extent is None else self.extent[0]
 
     @property
-    def height(self) -> int | None:
+    def height(self) -> Size | None:
         return None if self.extent is None else self.extent[1]
 
-    @property
-    def rows(self) -> int:
-        """Rows of all images; 0 where they are not known."""
-        return 0 if self.extent is None else self.extent[0] * self.extent[1]
+    def share(self, size: Size) -> Size | None:
+        """A row's share of a size of all images; None where it is none, or no rows are known."""
+        return None if self.extent is None else _each(size, self.extent[0] * self.extent[1])
 
-    def one_for_one(self, windowed: tuple[int, ...], work: int) -> RowRule:
+    def one_for_one(self, windowed: tuple[int, ...], work: Size) -> RowRule | None:
         """The rule of a call with as many rows as its operands, each a part of the work."""
-        assert self.extent is not None, "rows are known"
+        units = self.share(work)
+        if self.extent is None or units is None:
+            return None
         images, height = self.extent
         window = Window(1, 1, 1, 0, height)
-        return RowRule(window, height, windowed, (), work // self.rows, images=images)
+        return RowRule(window, height, windowed, (), units, images=images)
 
     @property
     def work(self) -> str:
         return self.kernel.formulas["work"].text
 
-    def elements(self, operand: int) -> int:
-        tensor = self.program.tensors[self.call.operands[operand]]
-        return prod(cast(Sequence[int], tensor.shape))
+    def elements(self, operand: int) -> Size:
+        return product(self.program.tensors[self.call.operands[operand]].shape)
 
     def moves(self, operand: int) -> bool:
         """Whether the operand is computed or given, and not a constant."""
@@ -169,7 +186,7 @@ class Rules:
         tensors = [program.tensors[t] for t in (*call.reads, call.operands[-1])]
         held = [tensor for tensor in tensors if tensor.location.space == "arena"]
         storages = tuple(tensor.location.index for tensor in held)
-        own = (t.shape[:2] for t in held if len(t.shape) == 4)
+        own = (t.shape[:2] for t in held if _is_image(t))
         self._read(program)
         others = (self._extents[s] for s in storages if s in self._extents)
         return storages, cast("Extent | None", next(own, next(others, None)))
@@ -186,9 +203,8 @@ class Rules:
             places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
             rows = [(program.tensors[call.operands[k]], height) for k, height in places]
             whole = all(
-                t.location.space == "arena"
-                and t.location.offset == 0
-                and t.nbytes % (rule.images * height) == 0
+                (t.location.space, t.location.offset) == ("arena", 0)
+                and _each(t.nbytes, rule.images * height) is not None
                 for t, height in rows
             )
             found = tuple((t.location.index, (rule.images, height)) for t, height in rows)
@@ -208,7 +224,7 @@ def _extents(tensors: Sequence[Tensor]) -> dict[int, Extent]:
     found: dict[int, Extent] = {}
     for tensor in tensors:
         at = tensor.location
-        if at.space == "arena" and at.offset == 0 and len(tensor.shape) == 4:
+        if at.space == "arena" and at.offset == 0 and _is_image(tensor):
             found.setdefault(at.index, cast(Extent, tensor.shape[:2]))
     return found
 
@@ -222,11 +238,38 @@ def _single_storages(tensors: Sequence[Tensor]) -> frozenset[int]:
     return frozenset(s for s, found in sizes.items() if len(found) == 1 and (0,) == min(found)[:1])
 
 
+def _is_image(tensor: Tensor) -> bool:
+    """Whether dims are those of images whose number is known."""
+    return len(tensor.shape) == 4 and isinstance(tensor.shape[0], int)
+
+
+def _each(size: Size, rows: Size) -> Size | None:
+    """A row's share of a size, None where it is no whole number, or nothing says that it is."""
+    if isinstance(size, int) and isinstance(rows, int):
+        return size // rows if rows and size % rows == 0 else None
+    return quotient(size, rows)
+
+
 def rule_of(program: Program, call: Call, extent: Extent | None) -> RowRule | None:
     """How `call` is done by bands, None where it cannot be.
 
     `extent` is that of an operand that has the result's elements, where it is known.
     """
+    sizes = (call.work, *call.attrs, *(d for t in call.operands for d in program.tensors[t].shape))
+    if is_static(sizes):
+        return _rule(program, call, extent)
+    if any(symbols(size) & data_symbols(program) for size in sizes):
+        return None
+    try:
+        rule = _rule(program, call, extent)
+    except Undecided:
+        return None
+    if rule is None or rule.images != 1:
+        return None
+    return None if rule.words + len(call.operands) + len(call.attrs) > _MOST_WORDS else rule
+
+
+def _rule(program: Program, call: Call, extent: Extent | None) -> RowRule | None:
     kernel = program.kernels[call.kernel]
     if extent is not None and 0 in extent:
         return None
@@ -238,10 +281,8 @@ def rule_of(program: Program, call: Call, extent: Extent | None) -> RowRule | No
     names = contract(op).attributes
     if op not in _RULES or len(names) != len(call.attrs):
         return None
-    if not all(isinstance(size, int) for size in (*call.attrs, call.work)):
-        return None
     found = _file(op, kernel)
-    attrs = dict(zip(names, cast(Sequence[int], call.attrs), strict=True))
+    attrs = dict(zip(names, call.attrs, strict=True))
     return _RULES[op](_Seen(program, call, op, found, {**_said(found, kernel), **attrs}, extent))
 
 
@@ -252,24 +293,23 @@ def _generated(
 
     Operands whose rows are whole parts as well are read by rows.
     """
-    work, last = call.work, len(call.reads)
-    if extent is None or not isinstance(work, int) or call.n_outputs != 1:
+    last = len(call.reads)
+    if extent is None or call.n_outputs != 1:
         return None
     images, height = extent
-    rows = images * height
-    if work % rows:
+    units = _each(call.work, images * height)
+    if units is None:
         return None
     tensors = [program.tensors[t] for t in call.operands]
-    sizes = [prod(cast(Sequence[int], tensor.shape)) for tensor in tensors]
+    rows = [_each(product(tensor.shape), images * height) for tensor in tensors]
     apart = [
-        part > 0 and size % rows == 0 and size // rows % part == 0
-        for part, size in zip(parts, sizes, strict=True)
+        part > 0 and row is not None and _each(row, part) is not None
+        for part, row in zip(parts, rows, strict=True)
     ]
     if not apart[last]:
         return None
     windowed = tuple(k for k in range(last) if apart[k] and tensors[k].location.space != "weight")
-    window = Window(1, 1, 1, 0, height)
-    return RowRule(window, height, windowed, (), work // rows, images=images)
+    return RowRule(Window(1, 1, 1, 0, height), height, windowed, (), units, images=images)
 
 
 @lru_cache(maxsize=256)
@@ -291,10 +331,10 @@ def _said(found: KernelFile, kernel: Kernel) -> dict[str, int]:
 def _windows(seen: _Seen) -> RowRule | None:
     """Convolutions and pooling."""
     a = seen.facts
-    reach = (a["kh"] - 1) * a["dh"] + 1
+    reach = fixed((a["kh"] - 1) * a["dh"] + 1)
     if a["n"] < 1 or min(a["pt"], a["pb"]) < 0 or max(a["pt"], a["pb"]) >= reach:
         return None
-    window = Window(a["sh"], 1, reach, a["pt"], a["h"])
+    window = Window(fixed(a["sh"]), 1, reach, fixed(a["pt"]), a["h"])
     rule = RowRule(window, a["oh"], (0,), seen.alike(2), 1, images=a["n"])
     if seen.work == "n * oh":
         # A row of several planes is not together.
@@ -308,10 +348,10 @@ def _windows(seen: _Seen) -> RowRule | None:
 
 def _product(seen: _Seen) -> RowRule | None:
     """Products whose rows are pixels."""
-    a, height = seen.facts, seen.height
-    if height is None or a["b"] != 1 or a["m"] % seen.rows or seen.moves(1):
+    a, rule = seen.facts, seen.one_for_one((0,), seen.facts["m"])
+    if rule is None or a["b"] != 1 or seen.moves(1):
         return None
-    rule = replace(seen.one_for_one((0,), a["m"]), alike=seen.alike(2))
+    rule = replace(rule, alike=seen.alike(2))
     if seen.work == "b * m":
         return rule
     names = contract(seen.op).attributes
@@ -319,7 +359,7 @@ def _product(seen: _Seen) -> RowRule | None:
     return _blocks(seen, "m", replace(rule, units=1, patches=(patch,)), patch.factor)
 
 
-def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule | None:
+def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: Size = 1) -> RowRule | None:
     """`rule` of a kernel that does blocks of its image; `factor`: its `extent` of a row."""
     formula = seen.kernel.formulas["work"]
     match = _BLOCKS.fullmatch(formula.text)
@@ -329,36 +369,36 @@ def _blocks(seen: _Seen, extent: str, rule: RowRule, factor: int = 1) -> RowRule
     parts = [Expression(text, formula.constants, formula.lets) for text in match.groups()]
     inner, block, columns = parts
 
-    def value(part: Expression, rows: int) -> int:
-        return cast(int, part({**cast(Mapping[str, Fact], seen.facts), extent: rows * factor}))
+    def value(part: Expression, rows: Size) -> Size:
+        return cast(Size, part({**seen.facts, extent: rows * factor}))
 
     found = replace(
         rule,
         units=value(inner, tile),
         tile=tile,
-        block=value(block, 1),
+        block=fixed(value(block, 1)),
         columns=value(columns, 1),
         workspace=_workspace(seen, extent, factor),
     )
     for rows in (1, 2, 3, 5, 8, rule.height):  # the work is what BAND computes
-        tiles = -(-rows // tile)
-        computed = -(-tiles * found.units // found.block) * found.columns
+        tiles = ceildiv(rows, tile)
+        computed = ceildiv(tiles * found.units, found.block) * found.columns
         if computed != value(formula, rows):
             return None
     return found
 
 
-def _workspace(seen: _Seen, extent: str, factor: int) -> Callable[[int, int], int] | None:
+def _workspace(seen: _Seen, extent: str, factor: Size) -> Callable[[int, int], Size] | None:
     formula = seen.kernel.formulas["workspace"]
     types = _types(seen)
     if not formula.names <= {*seen.facts, *types}:
         return None
 
-    def size(rows: int, read: int) -> int:
+    def size(rows: int, read: int) -> Size:
         facts: dict[str, Fact] = {**seen.facts, **types, extent: rows * factor}
         if "h" in seen.facts:
             facts["h"] = read
-        return int(cast(int, formula(facts)))
+        return cast(Size, formula(facts))
 
     return size
 
@@ -375,17 +415,16 @@ def _types(seen: _Seen) -> dict[str, str]:
 
 def _elements(seen: _Seen) -> RowRule | None:
     """Element by element; an operand of fewer elements is whole."""
-    size, rows = seen.elements(seen.output), seen.rows
-    if not rows or seen.call.work != size or size % rows:
+    size, windowed = seen.elements(seen.output), seen.alike(0)
+    if seen.call.work != size or not windowed:
         return None
-    windowed = seen.alike(0)
-    return seen.one_for_one(windowed, size) if windowed else None
+    return seen.one_for_one(windowed, size)
 
 
 def _concat(seen: _Seen) -> RowRule | None:
     """Side by side along the channels."""
-    rows, outer = seen.rows, seen.facts["outer"]
-    if not rows or outer % rows or outer == 1:
+    outer = seen.facts["outer"]
+    if seen.share(outer) is None or outer == 1:
         return None
     windowed = tuple(k for k in range(seen.output) if seen.moves(k))
     return seen.one_for_one(windowed, outer * seen.facts["count"])
@@ -394,9 +433,9 @@ def _concat(seen: _Seen) -> RowRule | None:
 def _resized(seen: _Seen) -> RowRule | None:
     """Images enlarged by whole factors."""
     a = seen.facts
-    if a["n"] < 1 or a.get("nchw", 1) or a["oh"] % a["h"]:
+    up = _each(a["oh"], a["h"])
+    if a["n"] < 1 or a.get("nchw", 1) or not isinstance(up, int):
         return None
-    up = a["oh"] // a["h"]
     names = codes("resize2d")
     near = seen.kernel.path.stem == "resize2d_nearest"
     scale = a["scale_h"]
@@ -412,8 +451,8 @@ def _resized(seen: _Seen) -> RowRule | None:
 
 def _lines(seen: _Seen) -> RowRule | None:
     """Calls that compute each of `outer` lines of the first input on its own."""
-    rows, outer, work = seen.rows, seen.facts["outer"], seen.call.work
-    if not rows or outer % rows or not isinstance(work, int) or work % outer:
+    outer, work = seen.facts["outer"], seen.call.work
+    if seen.share(outer) is None or _each(work, outer) is None:
         return None
     return seen.one_for_one((0,) if seen.moves(0) else (), work)
 
@@ -425,14 +464,14 @@ def _moved(seen: _Seen) -> RowRule | None:
     if not axes or dims[axes[0]] != seen.height or not seen.moves(0) or not _keeps(seen, axes[0]):
         return None
     found = (_padded if seen.op == "pad" else _cut)(seen, axes[0], dims[axes[0]])
-    if found is None or size % (seen.images * found[1]):
+    units = None if found is None else _each(size, seen.images * found[1])
+    if found is None or units is None:
         return None
     window, height = found
-    units = size // (seen.images * height)
     return RowRule(window, height, (0,), (), units, images=seen.images)
 
 
-def _axes_of_rows(dims: Sequence[int], images: int) -> list[int]:
+def _axes_of_rows(dims: Sequence[Size], images: int) -> list[int]:
     """Axes of more than one element behind that of the images, where there are several."""
     axes = [k for k, size in enumerate(dims) if size != 1]
     if images == 1:
@@ -440,9 +479,9 @@ def _axes_of_rows(dims: Sequence[int], images: int) -> list[int]:
     return axes[1:] if axes and dims[axes[0]] == images else []
 
 
-def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+def _padded(seen: _Seen, axis: int, height: Size) -> tuple[Window, Size] | None:
     """Window of an image with rows of a constant above and below, and its height."""
-    above, below = seen.facts[f"a{axis}"], seen.facts[f"z{axis}"]
+    above, below = fixed(seen.facts[f"a{axis}"]), seen.facts[f"z{axis}"]
     if above == below == 0:
         return Window(1, 1, 1, 0, height), height
     if seen.facts.get("mode") != codes("pad")["CONSTANT"] or min(above, below) < 0:
@@ -450,9 +489,10 @@ def _padded(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
     return None if above > _MOST else (Window(1, 1, 1, above, height), height + above + below)
 
 
-def _cut(seen: _Seen, axis: int, height: int) -> tuple[Window, int] | None:
+def _cut(seen: _Seen, axis: int, height: Size) -> tuple[Window, Size] | None:
     """Window of every n-th row of an image, and their number."""
-    begin, step, rows = (seen.facts[f"{name}{axis}"] for name in "bso")
+    begin, step = (fixed(seen.facts[f"{name}{axis}"]) for name in "bs")
+    rows = seen.facts[f"o{axis}"]
     if not 1 <= step <= _MOST or begin > _MOST:
         return None
     return Window(step, 1, begin + 1, 0, height), rows
@@ -462,14 +502,15 @@ def _transposed(seen: _Seen) -> RowRule | None:
     """Rows of a permuted tensor, which is read whole unless its rows stay rows."""
     dims = [seen.facts[f"d{k}"] for k in range(8)]
     axes = [seen.facts[f"p{k}"] for k in range(8)]
-    shape = cast(Sequence[int], seen.program.tensors[seen.call.reads[0]].shape)
-    images = seen.images if seen.extent or len(shape) != 4 else shape[0]
+    given = seen.program.tensors[seen.call.reads[0]]
+    takes_dims = seen.extent is None and _is_image(given)
+    images = cast(int, given.shape[0]) if takes_dims else seen.images
     rows = _axes_of_rows([dims[axis] for axis in axes], images)
     if not rows or seen.call.work != seen.elements(seen.output):
         return None
     axis, leading = axes[rows[0]], 1 if images == 1 else 2
-    given, made = ([a for a in order if dims[a] != 1][:leading] for order in (range(8), axes))
-    windowed = (0,) if given == made and seen.moves(0) else ()
+    read, made = ([a for a in order if dims[a] != 1][:leading] for order in (range(8), axes))
+    windowed = (0,) if read == made and seen.moves(0) else ()
     seen = replace(seen, extent=(images, dims[axis]))
     return seen.one_for_one(windowed, seen.elements(seen.output))
 

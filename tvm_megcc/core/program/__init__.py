@@ -22,7 +22,13 @@ from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bund
 from tvm_megcc.core.program.groups import LineBuffer, StreamedGroup, kept_rows, streamed_groups
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
-from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
+from tvm_megcc.core.program.sizes import (
+    data_symbols,
+    largest_sizes,
+    sized,
+    usual_sizes,
+    waits_for_data,
+)
 from tvm_megcc.core.program.steps import (
     Call,
     Check,
@@ -38,6 +44,7 @@ from tvm_megcc.core.program.steps import (
     Loop,
     Slide,
     Step,
+    Store,
     ends_of,
     operands_of,
     with_operands,
@@ -88,6 +95,7 @@ __all__ = [
     "Space",
     "Step",
     "Storage",
+    "Store",
     "StreamedGroup",
     "Tensor",
     "Variant",
@@ -97,6 +105,7 @@ __all__ = [
     "data_symbols",
     "ends_of",
     "kept_rows",
+    "largest_sizes",
     "live_steps",
     "loops",
     "operands_of",

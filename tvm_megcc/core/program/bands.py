@@ -13,7 +13,10 @@ Example
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tvm_megcc.dims import Size, ceildiv, fixed, maximum, minimum
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,20 @@ class Path:
 
     step: int
     first: int
-    height: int
+    height: Size
 
     def at(self, iteration: int) -> int:
         """The row, which is never above the image nor more than a row below it."""
-        return min(max(self.step * iteration + self.first, 0), self.height)
+        return min(max(self.step * iteration + self.first, 0), fixed(self.height))
+
+    def moves(self, count: Size) -> Size:
+        """Of the first `count` iterations of an image with rows, those from whose row it moves."""
+        begin = max(-self.first // self.step, 0)
+        end = minimum(count, ceildiv(self.height - self.first, self.step))
+        return maximum(end - begin, 0)
+
+    def sized(self, number: Callable[[Size], int]) -> Path:
+        return replace(self, height=number(self.height))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ class Window:
     up: int
     reach: int
     pad: int
-    height: int
+    height: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,7 @@ class BandOperand:
     ----------
     operand : int
         Position in ``Call.operands``.
-    row_bytes : int
+    row_bytes : Size
     base : Path
         The row that lies at the tensor's first byte.
     is_input : bool
@@ -72,7 +84,7 @@ class BandOperand:
     """
 
     operand: int
-    row_bytes: int
+    row_bytes: Size
     base: Path
     is_input: bool
     has_all_images: bool = False
@@ -84,7 +96,7 @@ class Patch:
 
     attribute: int
     rows: str  # "out", "in", "above" or "below" (of padding)
-    factor: int = 1
+    factor: Size = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ class Rows:
     output : Path
         First row of the band in the output.
     window : Window
-    units : int
+    units : Size
         Work of a row, or of `tile` rows.
     tile, block, columns : int
         With `block` 0 the call does the range of its work that is the band's, and sees the whole
@@ -105,17 +117,42 @@ class Rows:
     operands : tuple of BandOperand
     patches : tuple of Patch
     images : Images
-    shape : tuple of int
+    shape : tuple of Size
         Dims of the whole output, of which memory perhaps never has all rows.
     """
 
     output: Path
     window: Window
-    units: int
+    units: Size
     tile: int
     block: int
-    columns: int
+    columns: Size
     operands: tuple[BandOperand, ...]
     patches: tuple[Patch, ...] = ()
     images: Images = Images()
-    shape: tuple[int, ...] = ()
+    shape: tuple[Size, ...] = ()
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """Everything that may follow from the shapes."""
+        found = [self.output.height, self.window.height, self.units, self.columns]
+        for band in self.operands:
+            found += [band.row_bytes, band.base.height]
+        return (*found, *(patch.factor for patch in self.patches))
+
+    def sized(self, number: Callable[[Size], int]) -> Rows:
+        """The same with numbers in place of all sizes."""
+        operands = (
+            replace(b, row_bytes=number(b.row_bytes), base=b.base.sized(number))
+            for b in self.operands
+        )
+        return replace(
+            self,
+            output=self.output.sized(number),
+            window=replace(self.window, height=number(self.window.height)),
+            units=number(self.units),
+            columns=number(self.columns),
+            operands=tuple(operands),
+            patches=tuple(replace(p, factor=number(p.factor)) for p in self.patches),
+            shape=tuple(map(number, self.shape)),
+        )

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from tvm_megcc.core.program.bands import Rows
 from tvm_megcc.core.program.liveness import loops
 from tvm_megcc.core.program.program import Program
-from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, ends_of
+from tvm_megcc.core.program.steps import Call, Feed, Loop, Slide, Step, Store, ends_of
+from tvm_megcc.dims import Size, is_static, minimum
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class LineBuffer:
     """
 
     name: str
-    rows: int
-    height: int
-    bytes: int  # of the rows that memory holds
+    rows: Size
+    height: Size
+    bytes: Size  # of the rows that memory holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class StreamedGroup:
         The `Loop` and its `End`.
     band_rows : int
         Rows of the last call's result that an iteration computes.
-    iterations : int
-    moved_bytes : int
-        Bytes that all `Slide` steps of a run move.
-    bands : tuple of int
+    iterations : Size
+    moved_bytes : Size
+        Bytes that all `Slide` steps of a run move; where shapes can change, at most.
+    bands : tuple of Size
         For each call, the iterations in which it computes a row.
     buffers : tuple of LineBuffer
         In the order of their writers. Results that other steps read are whole, and not here.
@@ -59,9 +59,9 @@ class StreamedGroup:
     first_step: int
     last_step: int
     band_rows: int
-    iterations: int
-    moved_bytes: int
-    bands: tuple[int, ...]
+    iterations: Size
+    moved_bytes: Size
+    bands: tuple[Size, ...]
     buffers: tuple[LineBuffer, ...]
 
 
@@ -74,20 +74,19 @@ def streamed_groups(program: Program) -> tuple[StreamedGroup, ...]:
     )
 
 
-def kept_rows(program: Program) -> dict[int, tuple[int, int]]:
+def kept_rows(program: Program) -> dict[int, tuple[Size, Size]]:
     """For each tensor in a line buffer, views too: rows that memory holds, rows of the image."""
-    found: dict[int, tuple[int, int]] = {}
+    found: dict[int, tuple[Size, Size]] = {}
     for call in program.calls:
         if not isinstance(call, Call) or call.rows is None:
             continue
         for band in call.rows.operands:
             image = call.rows.window if band.is_input else call.rows.output
             number = call.operands[band.operand]
-            size = program.tensors[number].nbytes
-            assert isinstance(size, int), "only programs of fixed shapes are streamed"
+            tensor = program.tensors[number]
             height = image.height * call.rows.images.count
-            if size < height * band.row_bytes:
-                found[number] = size // band.row_bytes, height
+            if tensor.nbytes != height * band.row_bytes:
+                found[number] = tensor.shape[0], height
     return found
 
 
@@ -109,31 +108,39 @@ def _group(program: Program, first: int, last: int) -> StreamedGroup | None:
         band_rows=bands[-1].output.step,
         iterations=count,
         moved_bytes=sum(_moved(step, count) for step in slides),
-        bands=tuple(_nonempty(rows, count) for rows in bands),
+        bands=tuple(_moving(rows, count) for rows in bands),
         buffers=tuple(_buffers(program, steps)),
     )
 
 
-def _iterations(program: Program, first: int) -> int:
+def _iterations(program: Program, first: int) -> Size:
     loop = program.calls[first]
     assert isinstance(loop, Loop) and loop.limit is not None
+    stores = (step for step in program.calls[:first] if isinstance(step, Store))
+    size = next((step.size for step in stores if step.target == loop.limit), None)
+    if size is not None:
+        return size
     at = program.tensors[loop.limit].location
     return int.from_bytes(bytes(program.weights[at.index].data), "little", signed=True)
 
 
-def _nonempty(rows: Rows, count: int) -> int:
-    output, images = rows.output, rows.images
-    bands = (output.at(t) < output.at(t + 1) for t in range(images.period or count))
-    return images.count * sum(bands)
+def _moving(rows: Rows, count: Size) -> Size:
+    """Iterations in which a call computes a row."""
+    images = rows.images
+    return images.count * rows.output.moves(images.period or count)
 
 
-def _moved(slide: Slide, count: int) -> int:
+def _moved(slide: Slide, count: Size) -> Size:
     """Bytes that a step moves in a run, as runtime/src/megcc_op_slide.c does."""
-    rows, images = 0, slide.images
-    for t in range(1, images.period or count):
-        begin = slide.base.at(t)
-        if begin > slide.base.at(t - 1):
-            rows += max(0, slide.made.at(t) - begin)
+    base, made, images = slide.base, slide.made, slide.images
+    each = images.period or count
+    if not isinstance(each, int) or not is_static((base.height, slide.row_bytes)):
+        return minimum(made.first - base.first, base.height) * (count - 1) * slide.row_bytes
+    rows: Size = 0
+    for t in range(1, each):
+        begin = base.at(t)
+        if begin > base.at(t - 1):
+            rows += max(0, made.at(t) - begin)
     return images.count * rows * slide.row_bytes
 
 
@@ -142,4 +149,4 @@ def _buffers(program: Program, steps: Sequence[Step]) -> Iterator[LineBuffer]:
     for step in steps:
         if isinstance(step, Call | Feed) and (number := ends_of(step)[1][-1]) in kept:
             tensor = program.tensors[number]
-            yield LineBuffer(tensor.name, *kept[number], cast(int, tensor.nbytes))
+            yield LineBuffer(tensor.name, *kept[number], tensor.nbytes)

@@ -20,6 +20,7 @@ from tvm_megcc.core.program.steps import (
     Loop,
     Slide,
     Step,
+    Store,
 )
 from tvm_megcc.core.program.storages import MemoryPlan, Storage
 from tvm_megcc.core.program.tensors import Port, Tensor, Weight
@@ -104,6 +105,8 @@ class Program:
             case Draw():
                 key = "" if step.seed is None else f"seed {step.seed}"
                 return f"{show(step.target)} = draw({key})"
+            case Store():
+                return f"{show(step.target)} = {step.size}"
             case Check():
                 return f"check {show(step.condition)}"
             case Slide():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tvm_megcc.core.program.program import Program
-from tvm_megcc.core.program.steps import Call, Let, Load, Step
+from tvm_megcc.core.program.steps import Call, Let, Load, Slide, Step, Store
 from tvm_megcc.core.program.tensors import Tensor
 from tvm_megcc.dims import Symbol, numbers, samples, symbols
 
@@ -30,11 +30,17 @@ def sized(program: Program, values: Mapping[str, int]) -> Program:
     number = numbers(values)
 
     def call(step: Step) -> Step:
+        if isinstance(step, Store):
+            return replace(step, size=number(step.size))
+        if isinstance(step, Slide):
+            base, made = step.base.sized(number), step.made.sized(number)
+            return replace(step, row_bytes=number(step.row_bytes), base=base, made=made)
         if not isinstance(step, Call):
             return step
         overlap = None if step.overlap is None else number(step.overlap)
         attrs = tuple(map(number, step.attrs))
-        return replace(step, attrs=attrs, work=number(step.work), overlap=overlap)
+        rows = None if step.rows is None else step.rows.sized(number)
+        return replace(step, attrs=attrs, work=number(step.work), overlap=overlap, rows=rows)
 
     def tensor(t: Tensor) -> Tensor:
         location = replace(t.location, offset=number(t.location.offset))
@@ -67,3 +73,10 @@ def usual_sizes(program: Program) -> list[dict[str, int]]:
     """
     values = samples(program.symbols)
     return [v for v in values if accepts(program, v)] or values[:1]
+
+
+def largest_sizes(program: Program) -> dict[str, int] | None:
+    """The greatest value of all symbols; None where one has none, or the model refuses them."""
+    found = {s.name: s.high for s in program.symbols if s.high is not None}
+    is_bounded = len(found) == len(program.symbols)
+    return found if is_bounded and accepts(program, found) else None

@@ -216,7 +216,7 @@ class Slide:
     ----------
     tensor : int
         Tensor id.
-    row_bytes : int
+    row_bytes : Size
     base : Path
         The row that lies at the tensor's first byte from this iteration on.
     made : Path
@@ -228,11 +228,29 @@ class Slide:
     """
 
     tensor: int
-    row_bytes: int
+    row_bytes: Size
     base: Path
     made: Path
     name: str = ""
     images: Images = Images()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write a size to a tensor, for a loop whose number of iterations follows from the shapes.
+
+    Attributes
+    ----------
+    target : int
+        Tensor id (``i64``, one element).
+    size : Size
+    name : str
+        Name of the model's node.
+    """
+
+    target: int
+    size: Size
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +331,7 @@ class End:
     name: str = ""
 
 
-Step = Call | Load | Let | Check | Draw | Copy | Slide | Feed | If | Else | Loop | End
+Step = Call | Load | Let | Check | Draw | Copy | Store | Slide | Feed | If | Else | Loop | End
 
 
 #: The fields of each step that hold a tensor id, None, or a tuple of ids.
@@ -323,6 +341,7 @@ _TENSORS: dict[type, tuple[str, ...]] = {
     Check: ("condition",),
     Draw: ("target",),
     Copy: ("target", "source", "row"),
+    Store: ("target",),
     Slide: ("tensor",),
     Feed: ("tensor", "source"),
     If: ("condition",),
@@ -349,7 +368,7 @@ def ends_of(step: Step) -> tuple[tuple[int, ...], tuple[int, ...]]:
             return (step.source,), (step.target,)
         case Feed():
             return (step.source,), (step.tensor,)
-        case Draw():
+        case Draw() | Store():
             return (), (step.target,)
         case Check():
             return (step.condition,), ()
