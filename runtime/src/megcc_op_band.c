@@ -29,7 +29,7 @@ enum {
   OPERANDS
 };
 enum { BAND_WORDS = 5, PATCH_WORDS = 2, MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
-enum { OUT, IN, ABOVE, BELOW, KINDS };
+enum { OUT, IN, ABOVE, BELOW, FIRST, KINDS };
 
 // Rows of the windows of output rows [lo, hi), padding included.
 static int32_t first_row(const uint32_t *code, int32_t row) {
@@ -137,6 +137,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   from = first_row(code, lo);
   to = first_row(code, hi - 1) + (int32_t)code[REACH];
   rows[OUT] = hi - lo;
+  rows[FIRST] = lo;
   rows[ABOVE] = from < 0 ? -from : 0;
   rows[BELOW] = to > (int32_t)code[ROWS] ? to - (int32_t)code[ROWS] : 0;
   rows[IN] = to - from - rows[ABOVE] - rows[BELOW];

@@ -8,7 +8,8 @@ these rows, and not the sum.
 
 Both are one storage from then on, and all of it lives as long as any part. That is worth it where
 it lowers the peak of live bytes, alone or together with its neighbours (a chain of convolutions of
-one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
+one size gains only as a whole), and is done there. A loop over bands of rows overlaps as a call
+does, with the image and the result that its `Loop` names. Symbolic sizes: the choice that is best for one
 of some usual sizes and least bad for the others.
 
 A call that overlaps is not split among threads. A program for several threads overlaps only calls
@@ -23,8 +24,11 @@ from dataclasses import dataclass, replace
 from tvm_megcc.core.program import (
     ALIGNMENT,
     Call,
+    Loop,
     Program,
     Step,
+    loops,
+    operands_of,
     sized,
     usual_sizes,
     waits_for_data,
@@ -65,7 +69,7 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     `io` says who owns inputs and outputs, as in `MemoryOptions`.
     """
     calls = tuple(_asked(program, step) for step in program.calls)
-    if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
+    if not any(_ends(c) for c in calls):
         return program
     asked = replace(program, calls=calls)
     at_size = [sized(asked, values) for values in usual_sizes(program)]
@@ -99,11 +103,15 @@ def _steps(program: Program, io: str, budget: _Budget) -> tuple[int, ...]:
     storages = Storages(program)
     chosen: set[int] = set()
     tried: set[int] = set()
+    pairs = [(first, last) for first, last in loops(program) if _ends(program.calls[first])]
+    around = {s: first for first, last in pairs for s in range(first, last + 1)}
     while True:
         live = storages.pressure(io)
         worst = max(live, default=0)
-        peaks = [s for s, size in enumerate(live) if size == worst and s not in tried]
+        peaks = dict.fromkeys(around.get(s, s) for s, size in enumerate(live) if size == worst)
         for step in peaks:
+            if step in tried:
+                continue
             tried.add(step)
             better = _best(storages, step, io, lambda steps: budget.allows(chosen.union(steps)))
             if better is not None:
@@ -158,32 +166,57 @@ def _chain(pairs: dict[int, tuple[int, int]], step: int, end: int) -> list[int]:
     return found[1:]
 
 
+def _ends(step: Step) -> tuple[int, ...]:
+    """The tensor that a call or a loop may write over, and its result; empty where it may not."""
+    if isinstance(step, Loop):
+        return step.over
+    is_one = isinstance(step, Call) and step.overlap is not None and step.n_outputs == 1
+    return (step.operands[0], step.operands[-1]) if is_one else ()
+
+
 def _pair(storages: Storages, step: int) -> tuple[int, int] | None:
-    """Storages of the call's input and output, if they may become one."""
-    call = storages.program.calls[step]
-    if not isinstance(call, Call) or call.overlap is None or call.n_outputs != 1:
+    """Storages of the input and output of a call, or of a loop, if they may become one."""
+    ends = _ends(storages.program.calls[step])
+    if not ends:
         return None
-    first, *others, output = call.operands
-    source, target = storages.storage(first), storages.storage(output)
+    source, target = (storages.storage(t) for t in ends)
     if source is None or target is None or source == target:
         return None
     dying, fresh = storages.usage[source], storages.usage[target]
     ports = dying.is_input or dying.is_output or fresh.is_input or fresh.is_output
-    if ports or dying.last != step or fresh.first != step:
+    last = _last(storages.program, step)
+    if ports or dying.last != last or fresh.first != step:
         return None
-    if any(storages.storage(o) == source for o in others):
+    if any(storages.tensors[t].location.offset != 0 for t in ends):
         return None
-    starts = (storages.tensors[t].location.offset for t in (first, output))
-    return (source, target) if all(start == 0 for start in starts) else None
+    inside = storages.program.calls[step : last + 1]
+    return (source, target) if _alone(storages, inside, ends) else None
+
+
+def _last(program: Program, step: int) -> int:
+    """The last step of a loop; a call is its own."""
+    is_loop = isinstance(program.calls[step], Loop)
+    return next(last for first, last in loops(program) if first == step) if is_loop else step
+
+
+def _alone(storages: Storages, steps: Sequence[Step], ends: tuple[int, ...]) -> bool:
+    """Whether steps use the storages of two tensors by these alone, a call's input once."""
+    tensors = storages.tensors
+    known = {storages.storage(t): (tensors[t].location, tensors[t].nbytes) for t in ends}
+    used = [t for step in steps for t in operands_of(step) if storages.storage(t) in known]
+    if len(steps) == 1:
+        return len(used) == len(ends)
+    own = ((tensors[t].location, tensors[t].nbytes) for t in used)
+    return all(here == known[here[0].index] for here in own)
 
 
 def _merge(storages: Storages, step: int) -> bool:
-    """Let the call's output begin ``overlap`` bytes before its input, if that is sound."""
+    """Let the output begin ``overlap`` bytes before the input, if that is sound."""
     pair = _pair(storages, step)
     if pair is None:
         return False
     call = storages.program.calls[step]
-    assert isinstance(call, Call) and call.overlap is not None
+    assert isinstance(call, Call | Loop) and call.overlap is not None
     storages.merge(*pair, ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT)
     return True
 

@@ -365,11 +365,13 @@ def _lies_in(program: Program, tensor: int, storage: int) -> bool:
 
 
 def _same_call(program: Program, step: int, other: Program) -> int | None:
-    """The step of another stage of the program that makes the same tensors, if there is one."""
+    """The step of another stage of the program that makes the same result, if there is one."""
     call = program.calls[step]
     if not isinstance(call, Call):
         return None
     places = (
-        n for n, c in enumerate(other.calls) if isinstance(c, Call) and c.writes == call.writes
+        n
+        for n, c in enumerate(other.calls)
+        if isinstance(c, Call) and c.operands[-1] == call.operands[-1]
     )
     return next(places, None)

@@ -40,6 +40,8 @@ from tvm_megcc.core.program import (
     operands_of,
     with_operands,
 )
+from tvm_megcc.streaming.global_bands import Sums
+from tvm_megcc.streaming.over_input import Reader, Result, Source, best_pair
 from tvm_megcc.streaming.row_rules import RowRule, Rules
 
 
@@ -107,6 +109,11 @@ class _Image:
         return min(self.height, most)
 
     @property
+    def bytes(self) -> int:
+        """Bytes of the whole image."""
+        return self.height * self.row_bytes
+
+    @property
     def is_handed_on(self) -> bool:
         """Whether the next iteration finds rows of this one in the line buffer."""
         return not self.is_whole and (self.made > self.base or self.rows == self.height)
@@ -144,6 +151,8 @@ def group_of(
         if rule is None or not _agree(rules.images(program, call, rule), heights):
             return None
         found.append(rule)
+    if any(rule.sums is not None for rule in found[:-1]):
+        return None  # what reads such a result needs it complete
     return Group(program, first, last, tuple(found), rules.single(program), fed)
 
 
@@ -203,7 +212,7 @@ def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], int]:
 def _images(group: Group) -> dict[int, _Image] | None:
     """The storages whose rows the group's calls read and write."""
     program = group.program
-    outside = _read_outside(group)
+    outside = _used(group)
     fed = None if group.fed is None else group.fed.storage
     if fed in outside:
         return None
@@ -226,6 +235,7 @@ def _images(group: Group) -> dict[int, _Image] | None:
                 continue
             if at.index not in images:
                 whole = at.index != fed and (writer is None or at.index in outside)
+                whole = whole or is_output and rule.sums is not None
                 row = cast(int, program.tensors[tensor].nbytes) // height
                 images[at.index] = _Image(tensor, height, row, whole, writer)
             if not is_output:
@@ -238,10 +248,10 @@ def _fed(group: Group, images: Mapping[int, _Image]) -> list[_Image]:
     return [] if group.fed is None else [images[group.fed.storage]]
 
 
-def _read_outside(group: Group) -> set[int]:
-    """Storages that steps outside of the group, or ports, use."""
+def _used(group: Group, before: bool = True) -> set[int]:
+    """Storages that steps behind the group use, those before it with `before`, and ports."""
     program = group.program
-    steps = (*program.calls[: group.first], *program.calls[group.last :])
+    steps = (*program.calls[: group.first if before else 0], *program.calls[group.last :])
     used = {t for step in steps for t in operands_of(step)}
     used |= {p.tensor for p in (*program.inputs, *program.outputs)}
     places = (program.tensors[t].location for t in used)
@@ -341,6 +351,7 @@ class _Writer:
         self.group, self.images, self.count = group, images, count
         self.tensors = list(group.program.tensors)
         self.weights = list(group.program.weights)
+        self.kernels = list(group.program.kernels)
         self.storages = 1 + max(
             (t.location.index for t in self.tensors if t.location.space == "arena"), default=-1
         )
@@ -349,10 +360,10 @@ class _Writer:
     def program(self) -> Program:
         program, group = self.group.program, self.group
         name = program.calls[group.last - 1].name
-        counter = self._tensor("rows.counter", "i64", (), Location("arena", self.storages))
+        counter = self._tensor("rows.counter", "i64", (), Location("arena", self._storage()))
         steps: list[Step] = [
             Copy(counter, self._number(0), name=name),
-            Loop(counter, self._number(self.count), name=name),
+            replace(self._over(), counter=counter, limit=self._number(self.count), name=name),
         ]
         if group.fed is not None:
             port, (image,) = group.fed.port, _fed(group, self.images)
@@ -370,6 +381,35 @@ class _Writer:
             calls=calls,
             tensors=tuple(self.tensors),
             weights=tuple(self.weights),
+            kernels=tuple(self.kernels),
+        )
+
+    def _over(self) -> Loop:
+        """A loop that says which of its results may lie over which image that it reads."""
+        used = _used(self.group, before=False)
+        whole = {s: image for s, image in self.images.items() if image.is_whole}
+        sources = [
+            Source(image.tensor, image.bytes, image.row_bytes, self._readers(image))
+            for storage, image in whole.items()
+            if image.writer is None and storage not in used and image.readers
+        ]
+        results = [
+            Result(i.tensor, i.bytes, i.row_bytes, i.writer, i.made_path())
+            for i in whole.values()
+            if i.writer is not None and self.group.rules[i.writer].sums is None
+        ]
+        found = best_pair(results, sources, self.count)
+        return Loop(-1) if found is None else Loop(-1, over=found[:2], overlap=found[2])
+
+    def _readers(self, image: _Image) -> tuple[Reader, ...]:
+        rules = self.group.rules
+        return tuple(
+            Reader(
+                number,
+                _output(self.group, self.images, number).made_path(),
+                rules[number].window if windowed else None,
+            )
+            for number, windowed in image.readers
         )
 
     def _slide(self, image: _Image, name: str) -> list[Step]:
@@ -381,7 +421,6 @@ class _Writer:
 
     def _banded(self, call: Call, rule: RowRule, image: _Image) -> Call:
         at = {k: self.tensors[t].location for k, t in enumerate(call.operands)}
-        last = len(call.reads)
         operands = tuple(
             BandOperand(
                 k,
@@ -389,7 +428,7 @@ class _Writer:
                 self._base(at[k]),
                 k in rule.windowed,
             )
-            for k in (*rule.windowed, *rule.alike, last)
+            for k in (*rule.windowed, *rule.alike, *rule.outputs(call))
         )
         rows = Rows(
             image.made_path(),
@@ -402,7 +441,28 @@ class _Writer:
             rule.patches,
         )
         self._shrink_workspace(call, rule, image)
+        if rule.sums is not None:
+            call = self._summed(call, rule.sums)
         return replace(call, rows=rows, overlap=None)
+
+    def _summed(self, call: Call, sums: Sums) -> Call:
+        """The call that adds a band to the result of all rows."""
+        if sums.kernel not in self.kernels:
+            self.kernels.append(sums.kernel)
+        name = f"{self.tensors[call.operands[-1]].name}.sums"
+        so_far = self._tensor(name, sums.dtype, sums.shape, Location("arena", self._storage()))
+        return replace(
+            call,
+            kernel=self.kernels.index(sums.kernel),
+            operands=(*call.reads, so_far, so_far, *call.writes),
+            n_outputs=2,
+            attrs=sums.attrs,
+        )
+
+    def _storage(self) -> int:
+        """The number of a storage that no tensor has."""
+        self.storages += 1
+        return self.storages - 1
 
     def _shrink_workspace(self, call: Call, rule: RowRule, image: _Image) -> None:
         """Give the call's workspace the bytes that a band needs."""

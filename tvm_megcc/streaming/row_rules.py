@@ -2,7 +2,7 @@
 
 A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
 cannot be done by bands of rows: it reads all of its input before it gives a row, or has several
-images.
+images. The result of a global pooling has no rows: each band of the input adds to it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.kernels.kernel_file import KernelFile, bits_of
+from tvm_megcc.streaming.global_bands import Sums, sums_of
 
 #: Work of kernels that do blocks of pixels or rows at a time.
 _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
@@ -40,7 +41,7 @@ class RowRule:
     window : Window
         Input rows of an output row; one for one where the call is element by element.
     height : int
-        Rows of the output.
+        Rows of the output; with `sums`, of the input.
     windowed : tuple of int
         Positions of the operands whose rows are the window's.
     alike : tuple of int
@@ -49,6 +50,8 @@ class RowRule:
         As in `tvm_megcc.core.program.Rows`; a band is a multiple of `tile`.
     workspace : callable
         Rows of output and of input of a band -> bytes of workspace.
+    sums : Sums, optional
+        The call of a band where the result is of all rows: the rows of a band are then the input's.
     """
 
     window: Window
@@ -61,6 +64,11 @@ class RowRule:
     columns: int = 1
     patches: tuple[Patch, ...] = ()
     workspace: Callable[[int, int], int] | None = None
+    sums: Sums | None = None
+
+    def outputs(self, call: Call) -> tuple[int, ...]:
+        """Positions of the call's results whose rows are those of a band."""
+        return () if self.sums is not None else (len(call.reads),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,8 @@ class Rules:
         """
         if id(rule) not in self._agreed:
             windowed = [(k, rule.window.height) for k in rule.windowed]
-            places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
+            alike = (*rule.alike, *rule.outputs(call))
+            places = [*windowed, *((k, rule.height) for k in alike)]
             rows = [(program.tensors[call.operands[k]], height) for k, height in places]
             whole = all(
                 t.location.space == "arena" and t.location.offset == 0 and t.nbytes % height == 0
@@ -265,6 +274,18 @@ def _windows(seen: _Seen) -> RowRule | None:
         return RowRule(window, a["oh"], () if planes else (0,), seen.alike(2), 1)
     patches = seen.patches(h="in", oh="out", pt="above", pb="below")
     return _blocks(seen, "oh", RowRule(window, a["oh"], (0,), seen.alike(2), 1, patches=patches))
+
+
+def _pooled(seen: _Seen) -> RowRule | None:
+    """Maxima and averages of all pixels; other windows as those of convolutions."""
+    height = seen.facts.get("h", seen.height)
+    if height is None or height == 1 or not seen.moves(0):
+        return None if seen.op == "global_pool" else _windows(seen)
+    sums = sums_of(seen.program, seen.call, seen.op, seen.facts, height)
+    if sums is None:
+        return None if seen.op == "global_pool" else _windows(seen)
+    window, work = Window(1, 1, 1, 0, height), cast(int, seen.call.work)
+    return RowRule(window, height, (0,), (), 1, 1, height, work, sums.patches, sums=sums)
 
 
 def _product(seen: _Seen) -> RowRule | None:
@@ -446,7 +467,8 @@ _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
     "conv2d_planes": _windows,
     "qconv2d": _windows,
     "pool2d": _windows,
-    "qpool2d": _windows,
+    "qpool2d": _pooled,
+    "global_pool": _pooled,
     "matmul": _product,
     "qmatmul": _product,
     "unary": _elements,

@@ -52,6 +52,7 @@ from tvm_megcc.core.program.tensors import (
     Tensor,
     Weight,
 )
+from tvm_megcc.core.program.windows import LiveBytes, live_parts, shared_by_loops, touches
 
 __all__ = [
     "ALIGNMENT",
@@ -69,6 +70,7 @@ __all__ = [
     "Kernel",
     "Let",
     "LineBuffer",
+    "LiveBytes",
     "Load",
     "Location",
     "Loop",
@@ -96,13 +98,16 @@ __all__ = [
     "data_symbols",
     "ends_of",
     "kept_rows",
+    "live_parts",
     "live_steps",
     "loops",
     "operands_of",
     "programs_of",
     "regions",
+    "shared_by_loops",
     "sized",
     "streamed_groups",
+    "touches",
     "usual_sizes",
     "waits_for_data",
     "with_operands",
