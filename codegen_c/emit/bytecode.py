@@ -30,7 +30,7 @@ from tvm_megcc.dims import as_multiple
 
 MAGIC = 0x4347454D
 VERSION = 5
-ABI = 11  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
+ABI = 12  #: equal to MEGCC_ABI of runtime/src/megcc_vm.h (a test compares them)
 HEADER_WORDS = 32
 SECTIONS_AT = 10  #: word of the header with which the table of sections begins
 FUNCTION_WORDS = 4  #: of a function, before its table of sections

@@ -267,7 +267,7 @@ def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, 
             yield band + 3, words[at + band + 3] + 64
             yield band + 3, words[at + band + 3] - 64 & NONE
     for patch in range(first + 5 * bands, first + 5 * bands + 2 * patches, 2):
-        yield from ((patch, value) for value in (64, 4 << 16, NONE))
+        yield from ((patch, value) for value in (64, 5 << 16, NONE))
 
 
 def table_cases(image: Image) -> Iterator[Case]:

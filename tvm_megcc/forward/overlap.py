@@ -8,9 +8,11 @@ these rows, and not the sum.
 
 Both are one storage from then on, and all of it lives as long as any part. That is worth it where
 it lowers the peak of live bytes, alone or together with its neighbours (a chain of convolutions of
-one size gains only as a whole), and is done there. A loop over bands of rows overlaps as a call
-does, with the image and the result that its `Loop` names. Symbolic sizes: the choice that is best for one
+one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
 of some usual sizes and least bad for the others.
+
+A loop over bands of rows overlaps as a call does, with the image and the result that its `Loop`
+names. Before the loop only the image's bytes are live then (`core.program.windows`).
 
 A call that overlaps is not split among threads. A program for several threads overlaps only calls
 that together are `WHOLE_SHARE` of its work, or too small to be split anyway.
@@ -170,8 +172,9 @@ def _ends(step: Step) -> tuple[int, ...]:
     """The tensor that a call or a loop may write over, and its result; empty where it may not."""
     if isinstance(step, Loop):
         return step.over
-    is_one = isinstance(step, Call) and step.overlap is not None and step.n_outputs == 1
-    return (step.operands[0], step.operands[-1]) if is_one else ()
+    if isinstance(step, Call) and step.overlap is not None and step.n_outputs == 1:
+        return step.operands[0], step.operands[-1]
+    return ()
 
 
 def _pair(storages: Storages, step: int) -> tuple[int, int] | None:

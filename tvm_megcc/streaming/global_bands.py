@@ -86,5 +86,3 @@ def sums_of(
     patches = Patch(names.index("hw"), "out", row), Patch(names.index("first"), "first", row)
     attrs = cast(tuple[int, ...], kernel.attrs(completed))
     return Sums(kernel.instance(completed), attrs, before.dtype, shape, patches)
-
-

@@ -1,4 +1,4 @@
-"""A whole result of a loop over bands lies over a whole image that the loop reads for the last time.
+"""A result of a loop over bands lies over an image that the loop reads for the last time.
 
 Rows of the image are needed no more while rows of the result come. So the result begins before the
 image, by so many bytes that it never reaches a row which is still to be read.

@@ -277,15 +277,21 @@ def _windows(seen: _Seen) -> RowRule | None:
 
 
 def _pooled(seen: _Seen) -> RowRule | None:
-    """Maxima and averages of all pixels; other windows as those of convolutions."""
+    """Maxima and averages of all pixels, to which each band of the input adds."""
     height = seen.facts.get("h", seen.height)
     if height is None or height == 1 or not seen.moves(0):
-        return None if seen.op == "global_pool" else _windows(seen)
+        return None
     sums = sums_of(seen.program, seen.call, seen.op, seen.facts, height)
     if sums is None:
-        return None if seen.op == "global_pool" else _windows(seen)
+        return None
     window, work = Window(1, 1, 1, 0, height), cast(int, seen.call.work)
+    # The work is that of a whole image, however many rows a band has.
     return RowRule(window, height, (0,), (), 1, 1, height, work, sums.patches, sums=sums)
+
+
+def _pooled_or_windows(seen: _Seen) -> RowRule | None:
+    """Averages of 8-bit images: one window is all pixels."""
+    return _pooled(seen) or _windows(seen)
 
 
 def _product(seen: _Seen) -> RowRule | None:
@@ -467,7 +473,7 @@ _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
     "conv2d_planes": _windows,
     "qconv2d": _windows,
     "pool2d": _windows,
-    "qpool2d": _pooled,
+    "qpool2d": _pooled_or_windows,
     "global_pool": _pooled,
     "matmul": _product,
     "qmatmul": _product,
