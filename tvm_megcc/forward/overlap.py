@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from tvm_megcc.core.program import (
     ALIGNMENT,
@@ -41,6 +42,9 @@ from tvm_megcc.forward.merging import Storages
 
 #: Number of calls before and after the peak's that are tried together with it.
 REACH = 6
+
+#: Part of the smaller storage that may be outside of the larger one, where a loop overlaps.
+INSIDE = 4
 
 #: Share of a program's work that may run whole to save memory.
 WHOLE_SHARE = 0.02
@@ -220,8 +224,22 @@ def _merge(storages: Storages, step: int) -> bool:
         return False
     call = storages.program.calls[step]
     assert isinstance(call, Call | Loop) and call.overlap is not None
-    storages.merge(*pair, ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT)
+    lead = ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT
+    if isinstance(call, Loop) and not _fits(storages, pair, cast(int, lead)):
+        return False
+    storages.merge(*pair, lead)
     return True
+
+
+def _fits(storages: Storages, pair: tuple[int, int], lead: int) -> bool:
+    """Whether one storage of a pair lies in the other's place, but for a part of it.
+
+    Only a part of the two together is live at a time. Were they side by side, other storages could
+    not use the rest: it would be above them now, and below them then.
+    """
+    source, target = (cast(int, storages.size(storage)) for storage in pair)
+    most = max(source, target) + min(source, target) // INSIDE
+    return max(lead + source, target) <= most
 
 
 def _peak(program: Program, steps: Sequence[int], io: str) -> int:

@@ -45,6 +45,9 @@ MOST_EXTRA, MOST_EXTRA_FOR_RAM = 0.03, 0.08
 #: Bytes that are live during each step of a program.
 Pressure = Callable[[Program], list[int]]
 
+#: Bytes of the arena of a program after all forwarding.
+Arena = Callable[[Program], int]
+
 #: A program after all forwarding.
 Forward = Callable[[Program], Program]
 
@@ -56,6 +59,7 @@ def streamed(
     pressure: Pressure,
     goal: int | None = None,
     is_fed: bool = False,
+    arena: Arena | None = None,
 ) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
@@ -73,6 +77,9 @@ def streamed(
         Without it, ``auto`` takes the least arena for a few more instructions.
     is_fed : bool
         Whether an input's image comes in by rows, so that no memory holds it whole.
+    arena : callable, optional
+        Bytes that a plan takes which is found at once. Live bytes are the least that any plan has;
+        where storages are live in part, it may have more.
 
     Raises
     ------
@@ -95,7 +102,23 @@ def streamed(
     else:
         runs = _Runs(program, ways[0][0])
         searches = [_Search(runs, bands, aim) for bands in ways]
-    return min((search.run() for search in searches), key=aim.measure).program
+    found = [trial for search in searches for trial in search.run()]
+    return _least(found, aim, arena).program
+
+
+def _least(found: Sequence[_Trial], aim: _Aim, arena: Arena | None) -> _Trial:
+    """The trial whose plan takes least."""
+    rows = sorted(found, key=aim.measure)
+    if arena is None:
+        return rows[0]
+    best, least = rows[0], (inf, inf)
+    for trial in rows:
+        if aim.measure(trial) >= least:
+            break  # no plan takes less than what is live
+        measure = max(arena(trial.planned), aim.goal), trial.extra
+        if measure < least:
+            best, least = trial, measure
+    return best
 
 
 def _check_fed(program: Program) -> None:
@@ -217,15 +240,15 @@ class _Search:
         self.budget = aim.budget
         self._tried: dict[tuple[_Choice, ...], _Trial | None] = {}
 
-    def run(self) -> _Trial:
-        """The groups after which none lowers the peak."""
-        found = self._trial(self.start)
-        assert found is not None, "what the search begins with was tried"
-        while True:
-            better = self._better(found) or self._cheaper(found)
-            if better is None:
-                return found
-            found = better
+    def run(self) -> list[_Trial]:
+        """Groups, one change after the other, until none lowers the peak."""
+        better = self._trial(self.start)
+        assert better is not None, "what the search begins with was tried"
+        found = []
+        while better is not None:
+            found.append(better)
+            better = self._better(better) or self._cheaper(better)
+        return found
 
     def _trial(self, choices: Iterable[_Choice]) -> _Trial | None:
         """The program with these groups; None where one of them is none."""
