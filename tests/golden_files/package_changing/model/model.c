@@ -18,13 +18,13 @@ static const megcc_kernel_fn kKernels[] = {
     megcc_concat_9cd624c1,
 };
 #define KERNEL_COUNT 6
-#define FINGERPRINT {0xa10c777cu, 0x806ca4abu}
+#define FINGERPRINT {0x6e98052du, 0xe6379451u}
 
 extern const unsigned char changing_weights0[];
 #define SEGMENTS {changing_weights0, 64}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x5, 0x800, 0x28e946de, 0xa10c777c, 0x806ca4ab, 0x0, 0x9,
+    0x4347454d, 0x5, 0x800, 0x5b01ed74, 0x6e98052d, 0xe6379451, 0x0, 0x9,
     0x0, 0x0, 0x634, 0x117, 0x74c, 0x1, 0x75c, 0x6,
     0x774, 0x1, 0x780, 0x5, 0x794, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -97,7 +97,7 @@ static const megcc_block_t kBlocks0[] = {
     {2, 4, 1, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x28e946de, 1, kBlocks0},
+    {0x5b01ed74, 1, kBlocks0},
 };
 #endif
 
@@ -130,5 +130,5 @@ const char megcc_two_packages_are_called_changing_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef changing_kernels
 MEGCC_API extern const megcc_kernels_t changing_kernels
-    __attribute__((alias("changing_kernels_67312b96")));
+    __attribute__((alias("changing_kernels_53d828bc")));
 #endif

@@ -12,13 +12,13 @@ static const megcc_kernel_fn kKernels[] = {
     t_split_3aef6049,
 };
 #define KERNEL_COUNT 3
-#define FINGERPRINT {0xca608d5au, 0x0345632fu}
+#define FINGERPRINT {0xd06382d7u, 0x58aa7a9au}
 
 extern const unsigned char corners_weights0[];
 #define SEGMENTS {corners_weights0, 128}
 
 static const uint32_t kProgram[] = {
-    0x4347454d, 0x5, 0x680, 0x109df0a7, 0xca608d5a, 0x345632f, 0x0, 0x9,
+    0x4347454d, 0x5, 0x680, 0xf520e7a9, 0xd06382d7, 0x58aa7a9a, 0x0, 0x9,
     0x0, 0x0, 0x510, 0xd1, 0x5e4, 0x1, 0x5f4, 0x3,
     0x510, 0x0, 0x510, 0x0, 0x600, 0x1, 0x0, 0x0,
     0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
@@ -79,7 +79,7 @@ static const megcc_block_t kBlocks0[] = {
     {0, 0, 0, 0, 0},
 };
 static const megcc_plan_t kPlans[] = {
-    {0x109df0a7, 0, kBlocks0},
+    {0xf520e7a9, 0, kBlocks0},
 };
 #endif
 
@@ -110,5 +110,5 @@ const char megcc_two_packages_are_called_corners_so_change_a_module_name = 0;
 #if defined(__GNUC__) && !defined(__APPLE__) && !defined(__TINYC__)
 #undef corners_kernels
 MEGCC_API extern const megcc_kernels_t corners_kernels
-    __attribute__((alias("corners_kernels_f19962e5")));
+    __attribute__((alias("corners_kernels_c4326aca")));
 #endif
