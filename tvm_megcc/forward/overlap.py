@@ -12,7 +12,7 @@ one size gains only as a whole), and is done there. Symbolic sizes: the choice t
 of some usual sizes and least bad for the others.
 
 A loop over bands of rows overlaps as a call does, with the image and the result that its `Loop`
-names. Before the loop only the image's bytes are live then (`core.program.windows`).
+names. Before the loop only the image's bytes are live then (`core.program.live_bytes`).
 
 A call that overlaps is not split among threads. A program for several threads overlaps only calls
 that together are `WHOLE_SHARE` of its work, or too small to be split anyway.

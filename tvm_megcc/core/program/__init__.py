@@ -20,6 +20,7 @@ from __future__ import annotations
 from tvm_megcc.core.program.bands import BandOperand, Patch, Path, Rows, Window
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.groups import LineBuffer, StreamedGroup, kept_rows, streamed_groups
+from tvm_megcc.core.program.live_bytes import LiveBytes, live_parts, shared_by_loops, touches
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
 from tvm_megcc.core.program.sizes import data_symbols, sized, usual_sizes, waits_for_data
@@ -52,7 +53,6 @@ from tvm_megcc.core.program.tensors import (
     Tensor,
     Weight,
 )
-from tvm_megcc.core.program.windows import LiveBytes, live_parts, shared_by_loops, touches
 
 __all__ = [
     "ALIGNMENT",
