@@ -155,7 +155,7 @@ def test_the_pair_that_saves_most() -> None:
     small, large = (Source(k, 8 * n, n, (reader,)) for k, n in ((0, 16), (1, 64)))
     result = Result(2, 8 * 64, 64, 1, Path(1, 0, 8))
     found = best_pair([result], [small, large], 8)
-    assert found is not None and found[:2] == (1, 2)
+    assert found is not None and (found.source, found.result) == (1, 2)
     assert best_pair([], [small], 8) is None
     last = Source(3, 8 * 16, 16, (replace(reader, path=Path(0, 0, 8)),))
     assert best_pair([result], [last], 8) is None  # all of it is needed to the end

@@ -41,7 +41,7 @@ from tvm_megcc.core.program import (
     with_operands,
 )
 from tvm_megcc.streaming.global_bands import Sums
-from tvm_megcc.streaming.over_input import Reader, Result, Source, best_pair
+from tvm_megcc.streaming.over_input import Pair, Reader, Result, Source, best_pair
 from tvm_megcc.streaming.row_rules import RowRule, Rules
 
 
@@ -172,7 +172,7 @@ def looped(group: Group, band: int) -> Program | None:
 
 
 def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]) -> int | None:
-    """Bytes that are live in the loop of `looped`, before any storages are shared.
+    """Bytes that are live in the loop of `looped`, before others of its storages are shared.
 
     `uses` are the first and last step, and the bytes, of each storage that counts. None where there
     is no such loop.
@@ -193,6 +193,10 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
         storages = {at.index for at in places if at.space == "arena"} & inner.keys()
         passing = (inner[s] for s in storages if not inner[s].is_handed_on)
         most = max(most, sum(image.rows * image.row_bytes for image in passing))
+    over = _over(group, images, count)
+    if over is not None:
+        ends = (group.program.tensors[t].location.index for t in (over.source, over.result))
+        held -= over.saved if all(storage in uses for storage in ends) else 0
     return held + most
 
 
@@ -344,6 +348,34 @@ def _begun(group: Group, images: dict[int, _Image]) -> int:
     return max(-((i.made - i.height) // i.step) for i in needed)
 
 
+def _over(group: Group, images: Mapping[int, _Image], count: int) -> Pair | None:
+    """The result of the group that may lie over an image that nothing reads behind it."""
+    used = _used(group, before=False)
+    whole = {s: image for s, image in images.items() if image.is_whole}
+    sources = [
+        Source(image.tensor, image.bytes, image.row_bytes, _readers(group, images, image))
+        for storage, image in whole.items()
+        if image.writer is None and storage not in used
+    ]
+    results = [
+        Result(i.tensor, i.bytes, i.row_bytes, i.writer, i.made_path())
+        for i in whole.values()
+        if i.writer is not None and group.rules[i.writer].sums is None
+    ]
+    return best_pair(results, sources, count) if sources else None
+
+
+def _readers(group: Group, images: Mapping[int, _Image], image: _Image) -> tuple[Reader, ...]:
+    return tuple(
+        Reader(
+            number,
+            _output(group, images, number).made_path(),
+            group.rules[number].window if windowed else None,
+        )
+        for number, windowed in image.readers
+    )
+
+
 class _Writer:
     """Writes the program with the loop in place of the group."""
 
@@ -386,31 +418,10 @@ class _Writer:
 
     def _over(self) -> Loop:
         """A loop that says which of its results may lie over which image that it reads."""
-        used = _used(self.group, before=False)
-        whole = {s: image for s, image in self.images.items() if image.is_whole}
-        sources = [
-            Source(image.tensor, image.bytes, image.row_bytes, self._readers(image))
-            for storage, image in whole.items()
-            if image.writer is None and storage not in used and image.readers
-        ]
-        results = [
-            Result(i.tensor, i.bytes, i.row_bytes, i.writer, i.made_path())
-            for i in whole.values()
-            if i.writer is not None and self.group.rules[i.writer].sums is None
-        ]
-        found = best_pair(results, sources, self.count)
-        return Loop(-1) if found is None else Loop(-1, over=found[:2], overlap=found[2])
-
-    def _readers(self, image: _Image) -> tuple[Reader, ...]:
-        rules = self.group.rules
-        return tuple(
-            Reader(
-                number,
-                _output(self.group, self.images, number).made_path(),
-                rules[number].window if windowed else None,
-            )
-            for number, windowed in image.readers
-        )
+        found = _over(self.group, self.images, self.count)
+        if found is None:
+            return Loop(-1)
+        return Loop(-1, over=(found.source, found.result), overlap=found.lead)
 
     def _slide(self, image: _Image, name: str) -> list[Step]:
         """The step that moves rows of an image which stay from one iteration to the next."""

@@ -75,12 +75,23 @@ def lead(result: Result, source: Source, count: int) -> int:
     return most
 
 
-def best_pair(
-    results: Iterable[Result], sources: Iterable[Source], count: int
-) -> tuple[int, int, int] | None:
-    """Tensors of the source and result that save most memory together, and the lead; or None."""
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Tensors of a source and of a result over it, the lead, and the bytes that this saves."""
+
+    source: int
+    result: int
+    lead: int
+    saved: int
+
+
+def best_pair(results: Iterable[Result], sources: Iterable[Source], count: int) -> Pair | None:
+    """The source and the result that save most memory together, if any do."""
     held = list(sources)
     rows = [(r, s, lead(r, s, count)) for r in results for s in held]
-    saved = [(r.bytes + s.bytes - max(r.bytes, by + s.bytes), r, s, by) for r, s, by in rows]
-    most = max(saved, key=lambda row: row[0], default=None)
-    return None if most is None or most[0] <= 0 else (most[2].tensor, most[1].tensor, most[3])
+    pairs = [
+        Pair(s.tensor, r.tensor, by, r.bytes + s.bytes - max(r.bytes, by + s.bytes))
+        for r, s, by in rows
+    ]
+    most = max(pairs, key=lambda pair: pair.saved, default=None)
+    return most if most is not None and most.saved > 0 else None
