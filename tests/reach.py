@@ -14,11 +14,14 @@ from typing import Any
 import onnx
 import tvm
 
-from tvm_megcc import frontend, passes
+from tvm_megcc import driver, frontend, passes
+from tvm_megcc.codegen_c.sources import kernel_operator
 from tvm_megcc.core.machine import ARCHITECTURES
 from tvm_megcc.core.preference import DEFAULT, Preference
+from tvm_megcc.core.program import Call, Program
 from tvm_megcc.fuse.assigning import assigned
 from tvm_megcc.kernels import contract, registry
+from tvm_megcc.memory_options import MemoryOptions
 
 #: ``kernel reduce_f32``, ``reduce func REDUCE_MAX``, ``matmul trans_b 1``.
 Point = str
@@ -72,6 +75,24 @@ def reached(
     for stage in ("canonicalise", "layout", "forward_memory"):
         mod = passes.stages(archs[0], preference=preference)[stage](mod)
     return matched(mod, archs, preference)
+
+
+def streamed(model: onnx.ModelProto, archs: Sequence[str]) -> set[Point]:
+    """What calls in bands of rows reach: kernels that no other call has."""
+    found: set[Point] = set()
+    memory = MemoryOptions(stream=1)
+    for program in driver.compile_programs(model, archs, memory=memory).values():
+        assert isinstance(program, Program)
+        for call in program.calls:
+            if isinstance(call, Call) and call.rows is not None:
+                kernel = program.kernels[call.kernel]
+                found.add(f"kernel {kernel.template}")
+                if kernel.template:
+                    codes = _points_of(kernel_operator(kernel.template))
+                    rows = ((macro.lower(), value) for macro, value in kernel.defines)
+                    facts = {(name, int(value)) for name, value in rows if value.isdigit()}
+                    found |= {codes[row] for row in facts if row in codes}
+    return found
 
 
 def matched(

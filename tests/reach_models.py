@@ -252,3 +252,28 @@ def bf16() -> onnx.ModelProto:
     for rows in (1, 9):
         g.add("MatMul", g.x(rows, 64, dtype=kind), w(64, 24))
     return g.model()
+
+
+def pooled(op: str, dtype: int = F32) -> onnx.ModelProto:
+    """A convolution and the maxima or averages of all pixels of its result."""
+    g = Nodes()
+    kind = "float32" if dtype == F32 else "float16"
+    weights = g.w(np.full((8, 8, 3, 3), 0.1), kind)
+    g.add(op, g.add("Conv", g.x(1, 8, 24, 24, dtype=dtype), weights, pads=[1] * 4))
+    return g.model()
+
+
+def pooled_bytes(func: str) -> onnx.ModelProto:
+    """The same in 8 bits: averages, or sums times a scale."""
+    g = Nodes()
+    zero, one = g.w(0, "int8"), g.w(0.1)
+    weights = g.w(np.full((8, 8, 3, 3), 5), "int8")
+    x = g.add("QLinearConv", g.x(1, 8, 24, 24), one, zero, weights, one, zero, one, zero,
+              pads=[1] * 4)  # fmt: skip
+    if func == "AVG":
+        real = g.add("GlobalAveragePool", g.add("DequantizeLinear", x, one, zero))
+    else:
+        total = g.add("ReduceSum", g.add("Cast", x, to=TensorProto.INT32), g.w([2, 3], "int64"))
+        real = g.add("Mul", g.add("Cast", total, to=F32), g.w(0.01))
+    g.add("QuantizeLinear", real, one, zero)
+    return g.model()

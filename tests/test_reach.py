@@ -220,5 +220,10 @@ def test_reach_is_everything() -> None:
         found |= reach.reached(model, MACHINES)
     found |= reach.reached(models.narrowed(), preference=Preference(precision="fp16"))
     found |= reach.reached(models.quantised(), preference=Preference(softmax="integer"))
+    for op in ("GlobalMaxPool", "GlobalAveragePool"):
+        found |= reach.streamed(models.pooled(op), ("portable", "cortexm+mve.fp"))
+    found |= reach.streamed(models.pooled("GlobalAveragePool", TensorProto.FLOAT16), ["arm64"])
+    for func in ("AVG", "SUM"):
+        found |= reach.streamed(models.pooled_bytes(func), ["arm64"])
     missing = reach.points() - found
     assert not missing, f"nothing reaches {', '.join(sorted(missing))}"

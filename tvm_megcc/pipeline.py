@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import tvm
 from tvm import relax
@@ -26,7 +26,7 @@ from tvm_megcc.core.state_pairs import matched
 from tvm_megcc.dispatch.equal_dims import with_equal_dims
 from tvm_megcc.dispatch.plan import DispatchPlan, plan_of
 from tvm_megcc.errors import InputError
-from tvm_megcc.forward import forward
+from tvm_megcc.forward import caller_ports, forward
 from tvm_megcc.forward.states import check_states
 from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
@@ -278,6 +278,12 @@ def _on(board: board_table.Board | None, limit: int) -> str:
     return f" of RAM on {board}" if board is not None and board.ram == limit else ""
 
 
+def _arena(io: str, program: Program) -> int:
+    """Bytes of a forwarded program's arena by the planners that take no time."""
+    ported = caller_ports(program, io) if io == "caller" or program.states else program
+    return cast(int, memory.place(ported, time_limit=0).arena_bytes)
+
+
 def _only(mod: tvm.IRModule, names: Sequence[str]) -> tvm.IRModule:
     """The module of these functions, each an entry, of what they call, and of what is no Relax."""
     kept = {}
@@ -435,8 +441,9 @@ class _Compiler:
         options = self.shared.options
         memory_options = options.memory
         is_fed = options.io == "stream"
-        change = partial(streamed, stream, goal=goal, is_fed=is_fed)
         io = "caller" if is_fed else options.io
+        arena = None if memory_options.pools else partial(_arena, io)
+        change = partial(streamed, stream, goal=goal, is_fed=is_fed, arena=arena)
         program = forward(lowered, io, memory_options.threads, change)
         self._dump(f"forwarded{suffix}", program)
         program = memory.place(

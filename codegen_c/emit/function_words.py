@@ -365,7 +365,7 @@ def _split(program: Program, call: Call) -> int:
 
 
 #: What a band's patch is of, in the order of their numbers.
-_PATCHED = ("out", "in", "above", "below")
+_PATCHED = ("out", "in", "above", "below", "first")
 
 
 def _path(path: Path, size: Callable[[Size], int]) -> list[int]:

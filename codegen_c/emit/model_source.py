@@ -204,8 +204,11 @@ def _plan_rows(program: Program, symbols: tuple[Symbol, ...]) -> list[tuple[int,
             if dies(s)
         ]
     planned = program.plan.blocks if program.plan is not None else ()
+    begun = {(b.name, b.first) for b in planned}  # of a storage that goes on: it does not die
     return [
-        (number[b.first], number[b.last], b.pool, b.offset, b.bytes) for b in planned if dies(b)
+        (number[b.first], number[b.last], b.pool, b.offset, b.bytes)
+        for b in planned
+        if dies(b) and (b.name, b.last) not in begun
     ]
 
 

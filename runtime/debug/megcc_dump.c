@@ -48,28 +48,35 @@ static void end_record(const char *name, const char *kernel, const void *data, s
   if (bytes > 0 && fwrite(data, 1, bytes, file) != bytes) stop("cannot be written");
 }
 
-// The rows that a BAND has computed, which are where its last operand pointed to.
+// The rows that a BAND has computed, which are where its last operand pointed to. A result that is
+// no band, but adds up all of them, is complete after the last one.
 static void write_band(const megcc_context_t *c, const uint32_t *code, uint32_t call,
                        const char *name, const char *kernel) {
   const uint32_t last = code[MEGCC_C_OPERANDS] - 1;
   const uint32_t *band = code + MEGCC_BAND_OPERANDS + code[MEGCC_C_OPERANDS];
   megcc_path_t out = megcc_path_of(code + MEGCC_BAND_OUTPUT);
   const uint8_t *data = (const uint8_t *)c->operand[last];
+  const megcc_tensor_t result = megcc_tensor_in(c, code[MEGCC_BAND_OPERANDS + last]);
   const uint32_t period = code[MEGCC_BAND_PERIOD];
   int64_t t, image = 0;
   int32_t lo, rows;
-  uint32_t row_bytes;
-  while ((band[0] & 0xFFFF) != last) band += MEGCC_BAND_WORDS;
-  row_bytes = size_of(c, code, band[1]);
+  uint32_t row_bytes, bands = code[MEGCC_BAND_BANDS];
+  for (; bands > 0 && (band[0] & 0xFFFF) != last; --bands) band += MEGCC_BAND_WORDS;
   out.height = (int32_t)size_of(c, code, (uint32_t)out.height);
   megcc_copy(&t, megcc_tensor_data(c, code[MEGCC_BAND_COUNTER]), sizeof t);
   if (period != 0) image = t / period, t %= period;
   lo = megcc_row_at(&out, t);
   rows = megcc_row_at(&out, t + 1) - lo;
+  if (bands == 0) {
+    if (megcc_row_at(&out, t + 1) < out.height) return;
+    lo = 0, rows = 1, row_bytes = (uint32_t)result.bytes;
+  } else {
+    row_bytes = size_of(c, code, band[1]);
+  }
   // A kernel that does a part of its work has a pointer to where row 0 of the first image would be.
   if (code[MEGCC_BAND_BLOCK] == 0)
     data = (const uint8_t *)((uintptr_t)data + (uintptr_t)(image * out.height + lo) * row_bytes);
-  begin_record(c, call, 0, megcc_tensor_in(c, code[MEGCC_BAND_OPERANDS + last]).dtype, 2);
+  begin_record(c, call, 0, result.dtype, 2);
   fprintf(file, " %ld %lu", (long)rows, (unsigned long)row_bytes);
   end_record(name, kernel, data, (size_t)rows * row_bytes);
 }

@@ -16,7 +16,7 @@
 #include "megcc_bands.h"
 
 enum { MOST_ATTRIBUTES = 40, MOST_STRIDE = 1 << 10 };
-enum { OUT, IN, ABOVE, BELOW, KINDS };
+enum { OUT, IN, ABOVE, BELOW, FIRST, KINDS };
 enum { OF_WINDOW = 1 << 16, OF_ALL_IMAGES = 1 << 17, FLAGS = OF_WINDOW | OF_ALL_IMAGES };
 
 // Rows of an image of an operand.
@@ -156,6 +156,7 @@ static megcc_status_t run(megcc_context_t *c, const uint32_t *code) {
   from = first_row(code, lo);
   to = first_row(code, hi - 1) + (int32_t)code[MEGCC_BAND_REACH];
   rows[OUT] = hi - lo;
+  rows[FIRST] = lo;
   rows[ABOVE] = from < 0 ? -from : 0;
   rows[BELOW] = to > (int32_t)code[MEGCC_BAND_ROWS] ? to - (int32_t)code[MEGCC_BAND_ROWS] : 0;
   rows[IN] = to - from - rows[ABOVE] - rows[BELOW];

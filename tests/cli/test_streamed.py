@@ -102,7 +102,8 @@ def test_inspect_tells_programs_apart(tvmc, tmp_path: Path) -> None:
     said = tvmc("inspect", tmp_path / "p").out
     for number, height in enumerate((24, 48)):
         (part,) = re.findall(rf"rows for \S+, program {number}:\n((?:  .*\n)+)", said)
-        assert f" rows of {height}\n" in part and f" rows of {72 - height}\n" not in part
+        heights = {int(rows) for rows in re.findall(r" rows of (\d+)\n", part)}
+        assert heights == {height, height // 2}  # the last convolution has a stride of 2
     words = ["--shapes", "x:[1,3,48,16]", "--dump", tmp_path / "d"]
     assert tvmc("run", tmp_path / "p", *words).status == 0
     assert "[1, 48, 16, 8]" in (tmp_path / "d/calls.txt").read_text()

@@ -296,7 +296,7 @@ def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, 
             if not sized:  # a buffer of so small an image has room for all rows
                 yield band + 3, words[at + band + 3] - 64 & NONE
     for patch in range(first + 5 * bands, first + 5 * bands + 2 * patches, 2):
-        yield from ((patch, value) for value in (64, 4 << 16, NONE))
+        yield from ((patch, value) for value in (64, 5 << 16, NONE))
         if sized:
             yield from ((patch + 1, value) for value in no_value)
     attributes = first + 5 * bands + 2 * patches

@@ -208,7 +208,7 @@ def network(
     channels_last: bool = False,
     sides: tuple[int | str, int | str] | None = None,
 ) -> onnx.ModelProto:
-    """A network from some images to as many, or to their means; `sides` are others than drawn."""
+    """A network from images to as many, their means or maxima; `sides` are others than drawn."""
     d = _Drawing(seed)
     h, w = int(d.rng.integers(13, 40)), int(d.rng.integers(8, 30))
     image: Image = ("x", d.one(1, 3, 4), h, w)
@@ -221,12 +221,33 @@ def network(
         image = parts[int(d.rng.integers(len(parts)))](d, image)
     name, c, h, w = image
     if d.one(0, 1):
-        name, h, w = d.add("GlobalAveragePool", name), 1, 1
+        kind = ("GlobalAveragePool", "GlobalMaxPool")[d.one(0, 1)]
+        name, h, w = d.add(kind, name), 1, 1
     drawn = None if sides is None or h == 1 else (None, None)
     graph = helper.make_graph(
         d.nodes, "image",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [images, c, *(drawn or (h, w))])],
+        d.weights,
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def decoder(kind: str = "GlobalAveragePool") -> onnx.ModelProto:
+    """An image and a smaller one enlarged; a gate made of their pooled sum is for the first."""
+    d = _Drawing(2)
+    a = d.add("Conv", "x", d.random(8, 3, 3, 3), pads=[1] * 4)
+    b = d.add("Conv", a, d.random(12, 8, 3, 3), pads=[1] * 4, strides=[2, 2])
+    b = d.add("Relu", d.add("Conv", d.add("Relu", b), d.random(8, 12, 3, 3), pads=[1] * 4))
+    twice = d.weight(np.array([1, 1, 2, 2], np.float32))
+    b = d.add("Conv", d.add("Resize", b, "", twice, mode="linear"), d.random(8, 8, 1, 1))
+    gate = d.add("Sigmoid", d.add("Conv", d.add(kind, d.add("Add", a, b)), d.random(8, 8, 1, 1)))
+    y = d.add("Add", d.add("Mul", a, gate), b)
+    y = d.add("Conv", y, d.random(1, 8, 3, 3), pads=[1] * 4)
+    graph = helper.make_graph(
+        d.nodes, "decoder",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 34, 22])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, [1, 1, 34, 22])],
         d.weights,
     )  # fmt: skip
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)

@@ -63,6 +63,21 @@ class Rows:
     program: Program
     lies: dict[object, dict[int, int]] = field(default_factory=dict)
     computed: dict[object, list[int]] = field(default_factory=dict)
+    #: Bytes of the arena that the loop has written so far, first and last + 1.
+    written: list[tuple[int, int]] = field(default_factory=list)
+
+    def place(self, tensor: int, rows: range, row_bytes: int) -> tuple[int, int]:
+        """Bytes of the arena where rows of a whole tensor lie."""
+        at = self.program.tensors[tensor].location
+        assert at.space == "arena"
+        return at.offset + rows.start * row_bytes, at.offset + rows.stop * row_bytes
+
+    def is_intact(self, tensor: int, rows: range, row_bytes: int) -> bool:
+        """Whether the loop has written over no row of an image that was there before it."""
+        if self.program.tensors[tensor].location.space != "arena":
+            return True
+        lo, hi = self.place(tensor, rows, row_bytes)
+        return all(last <= lo or hi <= first for first, last in self.written)
 
     def key(self, tensor: int) -> object:
         return self.program.tensors[tensor].name
@@ -92,6 +107,9 @@ class Rows:
         window = rows.window
         first = lo * window.stride // window.up - window.pad
         last = (hi - 1) * window.stride // window.up - window.pad + window.reach
+        if len(call.writes) > 1:  # the result is of all rows
+            assert call.reads[-1] == call.writes[0] and lo <= hi <= window.height
+            self.computed.setdefault((call.name, "sums"), []).extend(range(lo, hi))
         for band in rows.operands:
             tensor = call.operands[band.operand]
             # An image without columns has room for any number of rows.
@@ -106,9 +124,16 @@ class Rows:
                 self.lies.setdefault(self.key(tensor), {}).update(
                     {row: row - base for row in range(lo, hi)}
                 )
-            elif self.key(tensor) in self.computed:
+                if self.program.tensors[tensor].location.space == "arena":
+                    self.written.append(
+                        self.place(tensor, range(lo - base, hi - base), band.row_bytes)
+                    )
+            else:
                 wanted = range(max(first, 0), min(last, window.height))
                 wanted = wanted if band.is_input else range(lo, hi)
+                if self.key(tensor) not in self.computed:
+                    assert self.is_intact(tensor, wanted, band.row_bytes), (call.name, t)
+                    continue
                 for row in wanted:
                     assert self.of(tensor)[row] == row - base, (call.name, t, row)
 

@@ -6,7 +6,15 @@ import copy
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from tvm_megcc.core.program import Location, Program, Tensor, live_steps
+from tvm_megcc.core.program import (
+    Location,
+    Program,
+    Tensor,
+    live_parts,
+    live_steps,
+    shared_by_loops,
+    touches,
+)
 from tvm_megcc.dims import Size, maximum
 
 
@@ -34,6 +42,12 @@ class Storages:
             if tensor.location.space == "arena":
                 self.members.setdefault(tensor.location.index, []).append(index)
         self.usage = self._usage()
+        self._touches: dict[int, tuple[int, int]] | None = None
+
+    def _touched(self) -> dict[int, tuple[int, int]]:
+        if self._touches is None:
+            self._touches = touches(self.program)
+        return self._touches
 
     def _usage(self) -> dict[int, Usage]:
         live = live_steps(self.program)
@@ -77,6 +91,15 @@ class Storages:
             last = end if use.is_output else use.last + 1
             change[first] = change.get(first, 0) + size
             change[last] = change.get(last, 0) - size
+        for storage in shared_by_loops(self.program, self.tensors):
+            use, size = self.usage[storage], int(self.size(storage))  # type: ignore[arg-type]
+            if use.is_input or use.is_output:
+                continue
+            span = use.first, use.last
+            for part in live_parts(self.tensors, self.members[storage], self._touched(), span):
+                less = size - (part.hi - part.lo)
+                change[part.first] = change.get(part.first, 0) - less
+                change[part.last] = change.get(part.last, 0) + less
         return list(accumulate(change.get(step, 0) for step in range(end)))
 
     def merge(self, source: int, target: int, offset: Size) -> None:

@@ -11,6 +11,9 @@ it lowers the peak of live bytes, alone or together with its neighbours (a chain
 one size gains only as a whole), and is done there. Symbolic sizes: the choice that is best for one
 of some usual sizes, or for the largest, and least bad for the others.
 
+A loop over bands of rows overlaps as a call does, with the image and the result that its `Loop`
+names. Before the loop only the image's bytes are live then (`core.program.live_bytes`).
+
 A call that overlaps is not split among threads. A program for several threads overlaps only calls
 that together are `WHOLE_SHARE` of its work, or too small to be split anyway.
 """
@@ -19,13 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from tvm_megcc.core.program import (
     ALIGNMENT,
     Call,
+    Loop,
     Program,
     Step,
     largest_sizes,
+    loops,
+    operands_of,
     sized,
     usual_sizes,
     waits_for_data,
@@ -36,6 +43,9 @@ from tvm_megcc.forward.merging import Storages
 
 #: Number of calls before and after the peak's that are tried together with it.
 REACH = 6
+
+#: Part of the smaller storage that may be outside of the larger one, where a loop overlaps.
+INSIDE = 4
 
 #: Share of a program's work that may run whole to save memory.
 WHOLE_SHARE = 0.02
@@ -66,7 +76,7 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     `io` says who owns inputs and outputs, as in `MemoryOptions`.
     """
     calls = tuple(_asked(program, step) for step in program.calls)
-    if not any(isinstance(c, Call) and c.overlap is not None for c in calls):
+    if not any(_ends(c) for c in calls):
         return program
     asked = replace(program, calls=calls)
     largest = largest_sizes(program)
@@ -102,11 +112,15 @@ def _steps(program: Program, io: str, budget: _Budget) -> tuple[int, ...]:
     storages = Storages(program)
     chosen: set[int] = set()
     tried: set[int] = set()
+    pairs = [(first, last) for first, last in loops(program) if _ends(program.calls[first])]
+    around = {s: first for first, last in pairs for s in range(first, last + 1)}
     while True:
         live = storages.pressure(io)
         worst = max(live, default=0)
-        peaks = [s for s, size in enumerate(live) if size == worst and s not in tried]
+        peaks = dict.fromkeys(around.get(s, s) for s, size in enumerate(live) if size == worst)
         for step in peaks:
+            if step in tried:
+                continue
             tried.add(step)
             better = _best(storages, step, io, lambda steps: budget.allows(chosen.union(steps)))
             if better is not None:
@@ -161,34 +175,74 @@ def _chain(pairs: dict[int, tuple[int, int]], step: int, end: int) -> list[int]:
     return found[1:]
 
 
+def _ends(step: Step) -> tuple[int, ...]:
+    """The tensor that a call or a loop may write over, and its result; empty where it may not."""
+    if isinstance(step, Loop):
+        return step.over
+    if isinstance(step, Call) and step.overlap is not None and step.n_outputs == 1:
+        return step.operands[0], step.operands[-1]
+    return ()
+
+
 def _pair(storages: Storages, step: int) -> tuple[int, int] | None:
-    """Storages of the call's input and output, if they may become one."""
-    call = storages.program.calls[step]
-    if not isinstance(call, Call) or call.overlap is None or call.n_outputs != 1:
+    """Storages of the input and output of a call, or of a loop, if they may become one."""
+    ends = _ends(storages.program.calls[step])
+    if not ends:
         return None
-    first, *others, output = call.operands
-    source, target = storages.storage(first), storages.storage(output)
+    source, target = (storages.storage(t) for t in ends)
     if source is None or target is None or source == target:
         return None
     dying, fresh = storages.usage[source], storages.usage[target]
     ports = dying.is_input or dying.is_output or fresh.is_input or fresh.is_output
-    if ports or dying.last != step or fresh.first != step:
+    last = _last(storages.program, step)
+    if ports or dying.last != last or fresh.first != step:
         return None
-    if any(storages.storage(o) == source for o in others):
+    if any(storages.tensors[t].location.offset != 0 for t in ends):
         return None
-    starts = (storages.tensors[t].location.offset for t in (first, output))
-    return (source, target) if all(start == 0 for start in starts) else None
+    inside = storages.program.calls[step : last + 1]
+    return (source, target) if _alone(storages, inside, ends) else None
+
+
+def _last(program: Program, step: int) -> int:
+    """The last step of a loop; a call is its own."""
+    is_loop = isinstance(program.calls[step], Loop)
+    return next(last for first, last in loops(program) if first == step) if is_loop else step
+
+
+def _alone(storages: Storages, steps: Sequence[Step], ends: tuple[int, ...]) -> bool:
+    """Whether steps use the storages of two tensors by these alone, a call's input once."""
+    tensors = storages.tensors
+    known = {storages.storage(t): (tensors[t].location, tensors[t].nbytes) for t in ends}
+    used = [t for step in steps for t in operands_of(step) if storages.storage(t) in known]
+    if len(steps) == 1:
+        return len(used) == len(ends)
+    own = ((tensors[t].location, tensors[t].nbytes) for t in used)
+    return all(here == known[here[0].index] for here in own)
 
 
 def _merge(storages: Storages, step: int) -> bool:
-    """Let the call's output begin ``overlap`` bytes before its input, if that is sound."""
+    """Let the output begin ``overlap`` bytes before the input, if that is sound."""
     pair = _pair(storages, step)
     if pair is None:
         return False
     call = storages.program.calls[step]
-    assert isinstance(call, Call) and call.overlap is not None
-    storages.merge(*pair, ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT)
+    assert isinstance(call, Call | Loop) and call.overlap is not None
+    lead = ceildiv(call.overlap, ALIGNMENT) * ALIGNMENT
+    if isinstance(call, Loop) and not _fits(storages, pair, cast(int, lead)):
+        return False
+    storages.merge(*pair, lead)
     return True
+
+
+def _fits(storages: Storages, pair: tuple[int, int], lead: int) -> bool:
+    """Whether one storage of a pair lies in the other's place, but for a part of it.
+
+    Only a part of the two together is live at a time. Were they side by side, other storages could
+    not use the rest: it would be above them now, and below them then.
+    """
+    source, target = (cast(int, storages.size(storage)) for storage in pair)
+    most = max(source, target) + min(source, target) // INSIDE
+    return max(lead + source, target) <= most
 
 
 def _peak(program: Program, steps: Sequence[int], io: str) -> int:

@@ -7,8 +7,15 @@ its end (to its last read if it may be clobbered), an output from its first writ
 
 from __future__ import annotations
 
-from tvm_megcc.core.program import Program, live_steps, operands_of
-from tvm_megcc.memory.block import Interval
+from tvm_megcc.core.program import (
+    Program,
+    live_parts,
+    live_steps,
+    operands_of,
+    shared_by_loops,
+    touches,
+)
+from tvm_megcc.memory.block import Gap, Interval
 from tvm_megcc.memory.problem import Problem
 
 
@@ -44,5 +51,24 @@ def problem_of(program: Program, clobber_inputs: bool = False) -> tuple[Problem,
     for port in program.outputs:
         touch(port.tensor, end - 1, end)
     storages = tuple(sorted(first))
-    intervals = (Interval(label[s], first[s], last[s], size[s]) for s in storages)
+    gaps = _gaps(program)
+    intervals = (
+        Interval(label[s], first[s], last[s], size[s], gaps=gaps.get(s, ())) for s in storages
+    )
     return Problem(tuple(intervals)), storages
+
+
+def _gaps(program: Program) -> dict[int, tuple[Gap, ...]]:
+    """Parts of storages that are not live, where a loop's result lies over an image it reads."""
+    ports = {program.tensors[p.tensor].location for p in (*program.inputs, *program.outputs)}
+    held = {at.index for at in ports if at.space == "arena"}
+    storages = shared_by_loops(program, program.tensors) - held
+    if not storages:
+        return {}
+    live, touched = live_steps(program), touches(program)
+    members: dict[int, list[int]] = {}
+    for number, tensor in enumerate(program.tensors):
+        if tensor.location.space == "arena":
+            members.setdefault(tensor.location.index, []).append(number)
+    found = {s: live_parts(program.tensors, members[s], touched, live[s]) for s in storages}
+    return {s: tuple(Gap(p.first, p.last, (p.lo, p.hi)) for p in found[s]) for s in found}

@@ -5,13 +5,13 @@ A program of symbolic shapes gets blocks that stand upon one another instead of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tvm_megcc.core.program import Block, Call, Location, MemoryPlan, Pool, Program, operands_of
 from tvm_megcc.dims import at
 from tvm_megcc.errors import InputError
-from tvm_megcc.memory.block import align
+from tvm_megcc.memory.block import Interval, align
 from tvm_megcc.memory.lifetimes import problem_of
 from tvm_megcc.memory.pools import check_pools, plan_pools
 from tvm_megcc.memory.portfolio import DoesNotFit, plan
@@ -70,8 +70,9 @@ def place(
         over = DoesNotFit("more than the limit", total - limit, peak_step(problem), ())
         raise _named(program, problem, over, _room(over, limit, ()))
     blocks = tuple(
-        Block(b.name, b.first, b.last, b.size, pool, offset)
-        for b, (pool, offset) in zip(problem.intervals, found.places, strict=True)
+        block
+        for interval, (pool, offset) in zip(problem.intervals, found.places, strict=True)
+        for block in _blocks(interval, pool, offset)
     )
     base = dict(zip(storages, found.places, strict=True))
     tensors = tuple(
@@ -87,6 +88,15 @@ def place(
         pools=found.pools,
     )
     return replace(program, tensors=tensors, arena_bytes=total, plan=memory_plan)
+
+
+def _blocks(interval: Interval, pool: int, offset: int) -> Iterator[Block]:
+    """The blocks of a storage: one, or one after the other where parts of it are live."""
+    if not interval.gaps:
+        yield Block(interval.name, interval.first, interval.last, interval.size, pool, offset)
+        return
+    for p in interval.pieces():
+        yield Block(interval.name, p.first, p.last, p.hi - p.lo, pool, offset + p.lo)
 
 
 @dataclass(frozen=True, slots=True)

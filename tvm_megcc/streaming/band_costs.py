@@ -37,6 +37,9 @@ _PER_OPERATION = {
 #: Instructions of a band of a call, in the interpreter and before a kernel's first row.
 _BAND = 650
 
+#: The same of each byte of the table of columns that resizing makes anew for each band.
+_TABLE = 1.9
+
 #: Instructions of moving a line buffer, and of each byte.
 _SLIDE, _BYTE = 60, 0.15
 
@@ -77,7 +80,17 @@ def _extra(program: Program, group: StreamedGroup) -> float:
     byte = _BYTE_OF_WORDS if program.arch.startswith("cortexm") else _BYTE
     moved = slides * iterations * _SLIDE + moved_bytes * byte
     calls = zip(_calls(steps), group.bands, strict=True)
-    return moved + sum(fixed(bands) * _BAND + _left_over(program, call) for call, bands in calls)
+    return moved + sum(
+        fixed(bands) * _begun(program, call) + _left_over(program, call) for call, bands in calls
+    )
+
+
+def _begun(program: Program, call: Call) -> float:
+    """Instructions of a band of a call before its first row."""
+    template = program.kernels[call.kernel].template
+    if call.workspace is None or not template or kernel_operator(template) != "resize2d":
+        return _BAND
+    return _BAND + _TABLE * cast(int, program.tensors[call.workspace].nbytes)
 
 
 def _calls(steps: tuple[Step, ...]) -> Iterator[Call]:

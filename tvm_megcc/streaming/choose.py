@@ -64,6 +64,9 @@ SIDE = 512
 #: Bytes that are live during each step of a program.
 Pressure = Callable[[Program], list[int]]
 
+#: Bytes of the arena of a program after all forwarding.
+Arena = Callable[[Program], int]
+
 #: A program after all forwarding.
 Forward = Callable[[Program], Program]
 
@@ -75,6 +78,7 @@ def streamed(
     pressure: Pressure,
     goal: int | None = None,
     is_fed: bool = False,
+    arena: Arena | None = None,
 ) -> Program:
     """`program` with its largest tensors in line buffers, where that lowers the arena.
 
@@ -92,6 +96,9 @@ def streamed(
         Without it, ``auto`` takes the least arena for a few more instructions.
     is_fed : bool
         Whether an input's image comes in by rows, so that no memory holds it whole.
+    arena : callable, optional
+        Bytes that a plan takes which is found at once. Live bytes are the least that any plan has;
+        where storages are live in part, it may have more.
 
     Raises
     ------
@@ -115,7 +122,8 @@ def streamed(
     else:
         runs = _Runs(seen, ways[0][0], program)
         searches = [_Search(runs, bands, aim) for bands in ways]
-    found = min((search.run() for search in searches), key=aim.measure)
+    trials = [trial for search in searches for trial in search.run()]
+    found = _least(trials, aim, arena)
     if seen is program:
         return found.program
     changed = _changed(program, found.choices, Rules())
@@ -146,6 +154,21 @@ def _changed(program: Program, choices: Sequence[_Choice], rules: Rules) -> Prog
         if changed is None:
             return None
     return changed
+
+
+def _least(found: Sequence[_Trial], aim: _Aim, arena: Arena | None) -> _Trial:
+    """The trial whose plan takes least."""
+    rows = sorted(found, key=aim.measure)
+    if arena is None:
+        return rows[0]
+    best, least = rows[0], (inf, inf)
+    for trial in rows:
+        if aim.measure(trial) >= least:
+            break  # no plan takes less than what is live
+        measure = max(arena(trial.planned), aim.goal), trial.extra
+        if measure < least:
+            best, least = trial, measure
+    return best
 
 
 def _check_fed(program: Program) -> None:
@@ -232,7 +255,7 @@ class _Runs:
         """`open_sized` is the program for all sizes, of which `program` is the one for some."""
         self.program, self.band = program, band
         self.open_sized = program if open_sized is None else open_sized
-        self.rules, self._open_rules = Rules(), Rules()
+        self.rules, self._open_rules = Rules(self.open_sized is not program), Rules()
         self.uses = _uses(program)
         self._known: dict[tuple[int, int], tuple[int, Group] | None] = {}
 
@@ -273,15 +296,15 @@ class _Search:
         self.budget = aim.budget
         self._tried: dict[tuple[_Choice, ...], _Trial | None] = {}
 
-    def run(self) -> _Trial:
-        """The groups after which none lowers the peak."""
-        found = self._trial(self.start)
-        assert found is not None, "what the search begins with was tried"
-        while True:
-            better = self._better(found) or self._cheaper(found)
-            if better is None:
-                return found
-            found = better
+    def run(self) -> list[_Trial]:
+        """Groups, one change after the other, until none lowers the peak."""
+        better = self._trial(self.start)
+        assert better is not None, "what the search begins with was tried"
+        found = []
+        while better is not None:
+            found.append(better)
+            better = self._better(better) or self._cheaper(better)
+        return found
 
     def _trial(self, choices: Iterable[_Choice]) -> _Trial | None:
         """The program with these groups; None where one of them is none."""
@@ -421,11 +444,13 @@ def _lies_in(program: Program, tensor: int, storage: int) -> bool:
 
 
 def _same_call(program: Program, step: int, other: Program) -> int | None:
-    """The step of another stage of the program that makes the same tensors, if there is one."""
+    """The step of another stage of the program that makes the same result, if there is one."""
     call = program.calls[step]
     if not isinstance(call, Call):
         return None
     places = (
-        n for n, c in enumerate(other.calls) if isinstance(c, Call) and c.writes == call.writes
+        n
+        for n, c in enumerate(other.calls)
+        if isinstance(c, Call) and c.operands[-1] == call.operands[-1]
     )
     return next(places, None)

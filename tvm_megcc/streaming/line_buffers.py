@@ -47,6 +47,8 @@ from tvm_megcc.core.program import (
     with_operands,
 )
 from tvm_megcc.dims import Size, bounds, ceildiv, fixed, is_static, maximum, minimum, quotient
+from tvm_megcc.streaming.global_bands import Sums
+from tvm_megcc.streaming.over_input import Pair, Reader, Result, Source, best_pair
 from tvm_megcc.streaming.row_rules import Extent, RowRule, Rules
 
 #: Rows of an image whose height follows from the shapes, at most: the VM counts no further.
@@ -95,6 +97,7 @@ class Group:
     rules: tuple[RowRule, ...]
     single: frozenset[int]  # storages whose tensors are all views of all of it
     fed: Fed | None = None
+    any_size: bool = False  # the loop has to be one for other sizes, too
 
     @property
     def images(self) -> int:
@@ -126,6 +129,11 @@ class _Image:
         """Rows that the tensor has room for."""
         most = self.height if self.is_whole else self.made + self.step - self.base
         return minimum(self.height, most)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the whole image."""
+        return fixed(self.height * self.row_bytes)
 
     @property
     def is_handed_on(self) -> bool:
@@ -171,7 +179,9 @@ def group_of(
         found.append(rule)
     if len({rule.images for rule in found}) > 1:
         return None
-    return Group(program, first, last, tuple(found), rules.single(program), fed)
+    if any(rule.sums is not None for rule in found[:-1]):
+        return None  # what reads such a result needs it complete
+    return Group(program, first, last, tuple(found), rules.single(program), fed, rules.any_size)
 
 
 def _agree(images: tuple[tuple[int, Extent], ...] | None, extents: dict[int, Extent]) -> bool:
@@ -195,7 +205,7 @@ def has_bands(group: Group, band: int) -> bool:
 
 
 def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]) -> int | None:
-    """Bytes that are live in the loop of `looped`, before any storages are shared.
+    """Bytes that are live in the loop of `looped`, before others of its storages are shared.
 
     For a program without symbols. `uses` are the first and last step, and the bytes, of each
     storage that counts. None where there is no such loop.
@@ -203,7 +213,7 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
     found = _by_bands(group, band)
     if found is None:
         return None
-    images, _ = found
+    images, count = found
     inner = {s: image for s, image in images.items() if not image.is_whole}
     held = sum(
         size
@@ -217,6 +227,10 @@ def live_bytes(group: Group, band: int, uses: Mapping[int, tuple[int, int, int]]
         storages = {at.index for at in places if at.space == "arena"} & inner.keys()
         passing = (inner[s] for s in storages if not inner[s].is_handed_on)
         most = max(most, sum(map(_bytes, passing)))
+    over = _over(group, images, count)
+    if over is not None:
+        ends = (group.program.tensors[t].location.index for t in (over.source, over.result))
+        held -= over.saved if all(storage in uses for storage in ends) else 0
     return held + most
 
 
@@ -249,14 +263,15 @@ def _by_bands(group: Group, band: int) -> tuple[dict[int, _Image], Size] | None:
 def _images(group: Group) -> dict[int, _Image] | None:
     """The storages whose rows the group's calls read and write."""
     program = group.program
-    outside = _read_outside(group)
+    outside = _used(group)
     fed = None if group.fed is None else group.fed.storage
     if fed in outside:
         return None
     images: dict[int, _Image] = {}
     for number, (call, rule) in enumerate(group.calls()):
         for k, tensor in enumerate(call.operands):
-            at = program.tensors[tensor].location
+            held = program.tensors[tensor]
+            at = held.location
             if at.space != "arena":
                 continue
             is_output = k == len(call.reads)
@@ -272,7 +287,8 @@ def _images(group: Group) -> dict[int, _Image] | None:
                 continue
             if at.index not in images:
                 whole = at.index != fed and (writer is None or at.index in outside)
-                row = _row_bytes(program.tensors[tensor], height * group.images)
+                whole = whole or is_output and rule.sums is not None
+                row = 0 if is_output and rule.sums else _row_bytes(held, height * group.images)
                 images[at.index] = _Image(tensor, height, row, whole, writer)
             if not is_output:
                 images[at.index].readers.append((number, k in rule.windowed))
@@ -290,10 +306,10 @@ def _fed(group: Group, images: Mapping[int, _Image]) -> list[_Image]:
     return [] if group.fed is None else [images[group.fed.storage]]
 
 
-def _read_outside(group: Group) -> set[int]:
-    """Storages that steps outside of the group, or ports, use."""
+def _used(group: Group, before: bool = True) -> set[int]:
+    """Storages that steps behind the group use, those before it with `before`, and ports."""
     program = group.program
-    steps = (*program.calls[: group.first], *program.calls[group.last :])
+    steps = (*program.calls[: group.first if before else 0], *program.calls[group.last :])
     used = {t for step in steps for t in operands_of(step)}
     used |= {p.tensor for p in (*program.inputs, *program.outputs)}
     places = (program.tensors[t].location for t in used)
@@ -386,6 +402,40 @@ def _begun(group: Group, images: dict[int, _Image]) -> Size:
     return maximum(*(ceildiv(i.height - i.made, i.step) for i in needed))
 
 
+def _over(group: Group, images: Mapping[int, _Image], count: Size) -> Pair | None:
+    """The result of the group that may lie over an image that nothing reads behind it.
+
+    There is one where sizes are numbers, and of one image only.
+    """
+    sizes = (count, *(size for i in images.values() for size in (i.height, i.row_bytes)))
+    if group.any_size or group.images > 1 or not is_static(sizes):
+        return None
+    used = _used(group, before=False)
+    whole = {s: image for s, image in images.items() if image.is_whole}
+    sources = [
+        Source(image.tensor, image.bytes, fixed(image.row_bytes), _readers(group, images, image))
+        for storage, image in whole.items()
+        if image.writer is None and storage not in used
+    ]
+    results = [
+        Result(i.tensor, i.bytes, fixed(i.row_bytes), i.writer, i.made_path())
+        for i in whole.values()
+        if i.writer is not None and group.rules[i.writer].sums is None
+    ]
+    return best_pair(results, sources, fixed(count)) if sources else None
+
+
+def _readers(group: Group, images: Mapping[int, _Image], image: _Image) -> tuple[Reader, ...]:
+    return tuple(
+        Reader(
+            number,
+            _output(group, images, number).made_path(),
+            group.rules[number].window if windowed else None,
+        )
+        for number, windowed in image.readers
+    )
+
+
 class _Writer:
     """Writes the program with the loop in place of the group."""
 
@@ -395,6 +445,7 @@ class _Writer:
         self.batch = Images(group.images, fixed(count)) if several else Images()
         self.tensors = list(group.program.tensors)
         self.weights = list(group.program.weights)
+        self.kernels = list(group.program.kernels)
         self.storages = 1 + max(
             (t.location.index for t in self.tensors if t.location.space == "arena"), default=-1
         )
@@ -403,14 +454,14 @@ class _Writer:
     def program(self) -> Program:
         program, group = self.group.program, self.group
         name = program.calls[group.last - 1].name
-        counter = self._tensor("rows.counter", "i64", (), Location("arena", self.storages))
+        counter = self._tensor("rows.counter", "i64", (), Location("arena", self._storage()))
         steps: list[Step] = [Copy(counter, self._number(0), name=name)]
         if isinstance(self.count, int):
             limit = self._number(self.count * group.images)
         else:
-            limit = self._tensor("rows.count", "i64", (), Location("arena", self.storages + 1))
+            limit = self._tensor("rows.count", "i64", (), Location("arena", self._storage()))
             steps.append(Store(limit, self.count, name))
-        steps.append(Loop(counter, limit, name=name))
+        steps.append(replace(self._over(), counter=counter, limit=limit, name=name))
         if group.fed is not None:
             port, (image,) = group.fed.port, _fed(group, self.images)
             steps += self._slide(image, port.name)
@@ -429,6 +480,7 @@ class _Writer:
             calls=calls,
             tensors=tuple(self.tensors),
             weights=tuple(self.weights),
+            kernels=tuple(self.kernels),
             requirements=(*program.requirements, *self._requirements()),
         )
 
@@ -441,6 +493,13 @@ class _Writer:
             if bounds(height)[1] > MOST_ROWS
         ]
 
+    def _over(self) -> Loop:
+        """A loop that says which of its results may lie over which image that it reads."""
+        found = _over(self.group, self.images, self.count)
+        if found is None:
+            return Loop(-1)
+        return Loop(-1, over=(found.source, found.result), overlap=found.lead)
+
     def _slide(self, image: _Image, name: str) -> list[Step]:
         """The step that moves rows of an image which stay from one iteration to the next."""
         if not image.moves:
@@ -450,7 +509,6 @@ class _Writer:
 
     def _banded(self, call: Call, rule: RowRule, image: _Image) -> Call:
         at = {k: self.tensors[t].location for k, t in enumerate(call.operands)}
-        last = len(call.reads)
         operands = tuple(
             BandOperand(
                 k,
@@ -459,7 +517,7 @@ class _Writer:
                 k in rule.windowed,
                 self._is_whole(at[k]),
             )
-            for k in (*rule.windowed, *rule.alike, last)
+            for k in (*rule.windowed, *rule.alike, *rule.outputs(call))
         )
         rows = Rows(
             image.made_path(),
@@ -476,7 +534,27 @@ class _Writer:
         self._shrink_workspace(call, rule, image)
         constants = dict(rule.constants)
         attrs = tuple(constants.get(k, size) for k, size in enumerate(call.attrs))
-        return replace(call, rows=rows, attrs=attrs, overlap=None)
+        call = replace(call, attrs=attrs) if rule.sums is None else self._summed(call, rule.sums)
+        return replace(call, rows=rows, overlap=None)
+
+    def _summed(self, call: Call, sums: Sums) -> Call:
+        """The call that adds a band to the result of all rows."""
+        if sums.kernel not in self.kernels:
+            self.kernels.append(sums.kernel)
+        name = f"{self.tensors[call.operands[-1]].name}.sums"
+        so_far = self._tensor(name, sums.dtype, sums.shape, Location("arena", self._storage()))
+        return replace(
+            call,
+            kernel=self.kernels.index(sums.kernel),
+            operands=(*call.reads, so_far, so_far, *call.writes),
+            n_outputs=2,
+            attrs=sums.attrs,
+        )
+
+    def _storage(self) -> int:
+        """The number of a storage that no tensor has."""
+        self.storages += 1
+        return self.storages - 1
 
     def _shrink_workspace(self, call: Call, rule: RowRule, image: _Image) -> None:
         """Give the call's workspace the bytes that a band needs."""

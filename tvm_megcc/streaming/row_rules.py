@@ -3,6 +3,7 @@
 A table by operator. Enters: a call of a program. Leaves: its `RowRule`, or None where the call
 cannot be done by bands of rows, as it reads all of its input before it gives a row. Heights and
 widths of one image may follow from the shapes; what a window is may not, nor may those of several.
+The result of a global pooling has no rows: each band of the input adds to it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tvm_megcc.kernels import header, registry
 from tvm_megcc.kernels.contract import codes, contract
 from tvm_megcc.kernels.expression import Expression, Fact
 from tvm_megcc.kernels.kernel_file import KernelFile, bits_of
+from tvm_megcc.streaming.global_bands import Sums, sums_of
 
 #: Work of kernels that do blocks of pixels or rows at a time.
 _BLOCKS = re.compile(r"ceil\((pixels|rows|tiles), (\w+)\) \* (.+)")
@@ -54,7 +56,7 @@ class RowRule:
     window : Window
         Input rows of an output row; one for one where the call is element by element.
     height : Size
-        Rows of the output, of one image.
+        Rows of the output, of one image; with `sums`, of the input.
     windowed : tuple of int
         Positions of the operands whose rows are the window's.
     alike : tuple of int
@@ -67,6 +69,8 @@ class RowRule:
         Images that the call has, one after the other; a band is of one of them.
     constants : tuple of (int, int)
         Attributes that a call of one image has, by position, where it sees the band as an image.
+    sums : Sums, optional
+        The call of a band where the result is of all rows: the rows of a band are then the input's.
     """
 
     window: Window
@@ -81,6 +85,11 @@ class RowRule:
     workspace: Callable[[int, int], Size] | None = None
     images: int = 1
     constants: tuple[tuple[int, int], ...] = ()
+    sums: Sums | None = None
+
+    def outputs(self, call: Call) -> tuple[int, ...]:
+        """Positions of the call's results whose rows are those of a band."""
+        return () if self.sums is not None else (len(call.reads),)
 
     @property
     def words(self) -> int:
@@ -151,7 +160,9 @@ class _Seen:
 class Rules:
     """The rules of a program's calls, and the rows of its storages, each found once."""
 
-    def __init__(self) -> None:
+    def __init__(self, any_size: bool = False) -> None:
+        """`any_size`: groups are sought at some sizes for a program of all sizes."""
+        self.any_size = any_size
         self._known: dict[tuple[int, Extent | None], tuple[Call, RowRule | None]] = {}
         self._images: dict[int, tuple[Call, tuple[int, ...], Extent | None]] = {}
         self._agreed: dict[int, tuple[tuple[int, Extent], ...] | None] = {}
@@ -200,7 +211,8 @@ class Rules:
         """
         if id(rule) not in self._agreed:
             windowed = [(k, rule.window.height) for k in rule.windowed]
-            places = [*windowed, *((k, rule.height) for k in (*rule.alike, len(call.reads)))]
+            alike = (*rule.alike, *rule.outputs(call))
+            places = [*windowed, *((k, rule.height) for k in alike)]
             rows = [(program.tensors[call.operands[k]], height) for k, height in places]
             whole = all(
                 (t.location.space, t.location.offset) == ("arena", 0)
@@ -344,6 +356,26 @@ def _windows(seen: _Seen) -> RowRule | None:
     one = ((contract(seen.op).attributes.index("n"), 1),)
     seen = replace(seen, facts={**a, "n": 1})
     return _blocks(seen, "oh", replace(rule, patches=patches, constants=one))
+
+
+def _pooled(seen: _Seen) -> RowRule | None:
+    """Maxima and averages of all pixels, to which each band of the input adds."""
+    height = seen.facts.get("h", seen.height)
+    if height is None or height == 1 or not seen.moves(0):
+        return None
+    if not is_static((height, seen.call.work, *seen.call.attrs)):
+        return None
+    sums = sums_of(seen.program, seen.call, seen.op, seen.facts, height)
+    if sums is None:
+        return None
+    window, work = Window(1, 1, 1, 0, height), seen.call.work
+    # The work is that of a whole image, however many rows a band has.
+    return RowRule(window, height, (0,), (), 1, 1, height, work, sums.patches, sums=sums)
+
+
+def _pooled_or_windows(seen: _Seen) -> RowRule | None:
+    """Averages of 8-bit images: one window is all pixels."""
+    return _pooled(seen) or _windows(seen)
 
 
 def _product(seen: _Seen) -> RowRule | None:
@@ -528,7 +560,8 @@ _RULES: dict[str, Callable[[_Seen], RowRule | None]] = {
     "conv2d_planes": _windows,
     "qconv2d": _windows,
     "pool2d": _windows,
-    "qpool2d": _windows,
+    "qpool2d": _pooled_or_windows,
+    "global_pool": _pooled,
     "matmul": _product,
     "qmatmul": _product,
     "unary": _elements,

@@ -17,7 +17,7 @@
 
 #if FUNC == GLOBAL_POOL_MAX
 #define EMPTY (-MEGCC_INFINITY)
-#define COMBINE megcc_nanmax_f32
+#define COMBINE(a, b) megcc_nanmax_f32(b, a)  // of two zeros the later one, as vectors have it
 #else
 #define EMPTY 0.0f
 #define COMBINE(a, b) ((a) + (b))

@@ -20,6 +20,7 @@ from __future__ import annotations
 from tvm_megcc.core.program.bands import BandOperand, Images, Patch, Path, Rows, Window
 from tvm_megcc.core.program.bundle import Bundle, PortType, Range, Variant, bundle_of, programs_of
 from tvm_megcc.core.program.groups import LineBuffer, StreamedGroup, kept_rows, streamed_groups
+from tvm_megcc.core.program.live_bytes import LiveBytes, live_parts, shared_by_loops, touches
 from tvm_megcc.core.program.liveness import live_steps, loops, regions
 from tvm_megcc.core.program.program import Program, Requirement
 from tvm_megcc.core.program.sizes import (
@@ -77,6 +78,7 @@ __all__ = [
     "Kernel",
     "Let",
     "LineBuffer",
+    "LiveBytes",
     "Load",
     "Location",
     "Loop",
@@ -106,13 +108,16 @@ __all__ = [
     "ends_of",
     "kept_rows",
     "largest_sizes",
+    "live_parts",
     "live_steps",
     "loops",
     "operands_of",
     "programs_of",
     "regions",
+    "shared_by_loops",
     "sized",
     "streamed_groups",
+    "touches",
     "usual_sizes",
     "waits_for_data",
     "with_operands",

@@ -92,10 +92,10 @@ class BandOperand:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """An attribute that says how large the band is: rows of output or input, times `factor`."""
+    """An attribute that says how large the band is, or where: a number of rows times `factor`."""
 
     attribute: int
-    rows: str  # "out", "in", "above" or "below" (of padding)
+    rows: str  # of "out" or "in", of padding "above" or "below", or of the output before: "first"
     factor: Size = 1
 
 

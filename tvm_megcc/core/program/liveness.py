@@ -53,13 +53,15 @@ def live_steps(program: Program) -> dict[int, tuple[int, int]]:
 def _handed_on(program: Program) -> Iterator[int]:
     """Tensors whose rows the next iteration of a loop over bands finds again.
 
-    Those whose rows are moved, and those that have room for all rows of their image.
+    Those whose rows are moved, those that have room for all rows of their image, and those that a
+    call reads and writes: what it has added up so far.
     """
     for step in program.calls:
         if isinstance(step, Slide):
             yield step.tensor
         elif isinstance(step, Call) and step.rows is not None:
             yield from (step.operands[b.operand] for b in step.rows.operands if b.base.step == 0)
+            yield from set(step.reads) & set(step.writes)
 
 
 def _around(span: tuple[int, int], found: list[tuple[int, int]], is_port: bool) -> tuple[int, int]:

@@ -316,12 +316,18 @@ class Loop:
         Tensor id (``i64``) of a number that ``counter`` stays below.
     condition : int or None
         Tensor id (``bool``) of what must be true.
+    over : tuple of int
+        Empty, or two tensors: an image that the loop reads by bands, and a result that may begin
+        ``overlap`` bytes before it in the same memory, if nothing reads the image behind the loop.
+    overlap : int
     """
 
     counter: int
     limit: int | None = None
     condition: int | None = None
     name: str = ""
+    over: tuple[int, ...] = ()
+    overlap: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +351,7 @@ _TENSORS: dict[type, tuple[str, ...]] = {
     Slide: ("tensor",),
     Feed: ("tensor", "source"),
     If: ("condition",),
-    Loop: ("counter", "limit", "condition"),
+    Loop: ("counter", "limit", "condition", "over"),
 }
 
 

@@ -15,7 +15,10 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The place of one storage: `offset` in pool number `pool`, during calls ``[first, last)``."""
+    """The place of one storage: `offset` in pool number `pool`, during calls ``[first, last)``.
+
+    A storage of which parts are live has several blocks of one name, one after the other.
+    """
 
     name: str
     first: int
