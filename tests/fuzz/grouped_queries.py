@@ -11,6 +11,9 @@ import onnx
 Array = np.ndarray
 Operands = Sequence[Array | None]
 
+#: Rows of the longest present that is evaluated.
+_LONG = 10_000
+
 
 def group_query_attention(given: Mapping[str, Any], operands: Operands) -> list[Array]:
     """Causal attention over a cache, to which new rows are appended.
@@ -99,6 +102,11 @@ def _rotated(x: Array, cos: Array, sin: Array, interleaved: int) -> Array:
     a, b = (x[part] for part in pair)
     turned[pair[0]], turned[pair[1]] = a * cos - b * sin, a * sin + b * cos
     return turned
+
+
+def is_long(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
+    """Whether a total length makes a present that nobody wants in memory."""
+    return node.op_type == "GroupQueryAttention" and bool((arrays[node.input[6]] > _LONG).any())
 
 
 def is_chunk_of_batch(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> bool:
