@@ -70,6 +70,8 @@ class Finding:
         internal (also: too slow, too large), message, damaged, c (does not compile).
     model : bytes
         Of damaged: the model, as no graph can say it.
+    outputs : dict
+        Of wrong and apart: what was computed.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Finding:
     case: Case
     run: int = 0
     model: bytes = b""
+    outputs: dict[str, Array] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -337,8 +340,10 @@ class Session:
         if any(len(row) <= finding.run for row in rows):
             return False
         before, after = (self._outputs(row[finding.run], finding) for row in rows)
+        # A state that is lost is not lost again where the feed has what it should have been.
         is_carried = (
             bool(before)
+            and carried.same(finding.outputs, before)
             and carried.same(before, after)
             and carried.each_is_right(graph, feeds[finding.run], after, finding.mode in FLUSHING)
         )
@@ -442,9 +447,11 @@ class Session:
             judge = Judge(case.graph, run.values, flushes=mode in FLUSHING)
             verdict = judge.wrong(answer.outputs)
             if verdict:
-                return Finding("wrong", f"{verdict.output} {verdict.text}", mode, case, number)
+                text = f"{verdict.output} {verdict.text}"
+                return Finding("wrong", text, mode, case, number, outputs=answer.outputs)
             if answer.apart is not None and (verdict := judge.wrong(answer.apart)):
-                return Finding("apart", f"{verdict.output} {verdict.text}", mode, case, number)
+                text = f"{verdict.output} {verdict.text}"
+                return Finding("apart", text, mode, case, number, outputs=answer.apart)
         return None
 
     # ---- findings ----------------------------------------------------------------------------

@@ -19,6 +19,8 @@ from tests.fuzz.operators._common import ints, output
 from tests.fuzz.sketch import Graph, Sketch, Unfit
 
 Array = np.ndarray
+#: Adds nodes with one or more states to a sketch.
+Form = Callable[[Sketch], None]
 
 #: How often a seed draws one of these forms, and how often one that does not gets pairs anyway.
 OF_A_FORM, OF_ANY = 0.12, 0.15
@@ -409,7 +411,7 @@ def _new_rows(s: Sketch, most: int) -> int:
     return min(most, s.rng.one((1, 1, 1, 2, 3, 5, 9, 17, 40)))
 
 
-FORMS: tuple[Callable[[Sketch], None], ...] = (
+FORMS: tuple[Form, ...] = (
     counter, elementwise, elementwise, average, moved, moved, moved, delay_line, crossed,
     recurrent_step, recurrent_step, gated_unit, streaming_convolution, streaming_convolution,
     *[cached_attention] * 6,
