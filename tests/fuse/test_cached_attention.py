@@ -128,10 +128,13 @@ def test_sequences_of_several_lengths(tmp_path):
             sequences.caches = [found["present_k"], found["present_v"]]
 
 
-@pytest.mark.parametrize("attrs", [{}, {"local_window_size": 5, "softcap": 1.5}])
-def test_caches_in_f16(tmp_path, attrs):
+@pytest.mark.parametrize(
+    ("states", "attrs"),
+    [(STATES, {}), (STATES, {"local_window_size": 5, "softcap": 1.5}), ([], {})],
+)
+def test_caches_in_f16(tmp_path, states, attrs):
     half = model(half=True, **attrs)
-    driver.compile_model(half, tmp_path / "p", archs=["host"], states=STATES)
+    driver.compile_model(half, tmp_path / "p", archs=["host"], states=states)
     sequences = Sequences(1, **attrs)
     with execute.opened(tmp_path / "p") as runnable:
         for rows in (5, 1, 2, 1, 7):

@@ -115,11 +115,14 @@ def attend(
 def with_operands(
     builder: relax.BlockBuilder, call: relax.Call, operands: Sequence[relax.Expr]
 ) -> relax.Call:
-    """A call of `append` or `attend` with other operands, whose type of element its result has."""
+    """A call of `append` or `attend` with other operands, whose type of element its result has.
+
+    `operands` stand for all that the call has, sizes behind the tensors included.
+    """
     facts = Attended.of(tir_name(call))
     if facts is not None:
-        return _attended(builder, operands, facts)
-    new, before, past = operands
+        return _attended(builder, operands[:4], facts)
+    new, before, past = operands[:3]  # symbols of the result's rows follow
     return _appended(builder, new, before, past, call.ty.shape[2])
 
 
