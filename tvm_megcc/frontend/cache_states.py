@@ -29,7 +29,8 @@ def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, 
     Caches of other operators become longer with each run (Concat), or would be read whole.
     """
     graph = load(model, keep_data=False)[0].graph
-    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type == TensorProto.FLOAT}
+    kinds = (TensorProto.FLOAT, TensorProto.FLOAT16)
+    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type in kinds}
     outputs = {port.name for port in graph.output}
     found = []
     for node in graph.node:
