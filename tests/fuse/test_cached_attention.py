@@ -15,6 +15,7 @@ from tests.cache_rows import rounded, widened
 from tests.frontend.running import run
 from tvm_megcc import driver, execute, frontend, passes
 from tvm_megcc.core.program import Call, Copy
+from tvm_megcc.dynamic_options import DynamicOptions
 from tvm_megcc.errors import InputError, ToolError, UnsupportedError
 
 HEADS, KEPT, SIZE, CAP, LONGEST = 6, 2, 16, 24, 32
@@ -339,6 +340,9 @@ def test_caches_that_cannot_have_another_type():
         with pytest.raises(UnsupportedError, match="none of the model's states is a cache"):
             compiled(recurrent, states=states)
     with pytest.raises(InputError, match="a program for each of several shapes"):
-        compiled(model(), input_shapes=[{"x": (1, n, 160)} for n in (1, 4)])
+        cache = (1, KEPT, CAP, SIZE)
+        given = {"past_k": cache, "past_v": cache}
+        listed = tuple({"x": (1, rows, 160), **given} for rows in (1, 4))
+        compiled(model(), dynamic=DynamicOptions(listed=listed))
     with pytest.raises(InputError, match="cache_dtype 'f8' is not known; choose from f32, f16"):
         driver.compile_programs(model(), ["arm64"], cache_dtype="f8")
