@@ -29,15 +29,15 @@ def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, 
     Caches of other operators become longer with each run (Concat), or would be read whole.
     """
     graph = load(model, keep_data=False)[0].graph
-    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type == TensorProto.FLOAT}
+    kinds = (TensorProto.FLOAT, TensorProto.FLOAT16)
+    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type in kinds}
     outputs = {port.name for port in graph.output}
     found = []
     for node in graph.node:
         if (node.op_type, node.domain) != ("GroupQueryAttention", "com.microsoft"):
             continue
         given = {k for k, name in enumerate(node.input) if name}
-        attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        if not appends(attrs, given):
+        if not appends(given):
             continue
         for past, present in _PLACES:
             pair = node.input[past], node.output[present] if len(node.output) > present else ""
