@@ -184,7 +184,7 @@ def with_operands(
     """
     facts = Attended.of(tir_name(call))
     if facts is not None:
-        return _attended(builder, operands[:4], facts)
+        return _attended(builder, operands[: 4 + facts.bias + facts.sinks], facts)
     new, before, past = operands[:3]  # symbols of the result's rows follow
     return _appended(builder, new, before, past, call.ty.shape[2])
 
