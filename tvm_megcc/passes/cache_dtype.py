@@ -101,7 +101,7 @@ class _Caches:
     def _source(self, expr: relax.Expr) -> relax.Expr:
         """What an expression is a copy of, in other dims or of another type."""
         while True:
-            value = self.values.get(expr)
+            value: Any = self.values.get(expr)
             if isinstance(value, relax.Var):
                 expr = value
             elif op_name(value) in _MOVES:
@@ -112,7 +112,7 @@ class _Caches:
     def cache(self, number: int, result: int) -> _Cache | None:
         """The cache that a state is; None for any other state."""
         param, made = self.func.params[number], self._source(self.results[result])
-        call = self.values.get(made)
+        call: Any = self.values.get(made)
         if not is_append(tir_name(call)):
             return None
         past = call.args[1].fields[2]

@@ -64,7 +64,7 @@ typedef struct {
   const megcc_cached_row_t *k, *v;
   megcc_cached_elem_t *y;  // of q and y the first of these heads
   const float *bias;       // of new row 0 of the first of these heads
-  const float *sinks;      // of the first of these heads
+  const float *sinks;      // of the first of these heads, or null
   size_t bias_row, bias_head;
   size_t width;    // of a row of scores
   float *few;      // scores of few rows
@@ -348,7 +348,8 @@ MEGCC_INLINE float megcc_cached_softmax(const megcc_cached_t *c, float *s, int32
     }
     scale = 1.0f;
   }
-  return megcc_attention_softmax(s + lo, bias, hi - lo, scale, SINKS ? c->sinks[head] : 0.0f);
+  return megcc_attention_softmax(s + lo, bias, hi - lo, scale,
+                                 c->sinks == NULL ? NULL : c->sinks + head);
 }
 
 // The first row of the cache that new row i sees, and the end of what it sees.
@@ -544,9 +545,9 @@ MEGCC_INLINE void megcc_attention_cached(void *const *ptr, const int32_t *attr, 
       c.bias = (const float *)ptr[4] + from * (size_t)m * c.bias_row;
       c.bias += (size_t)own_head * c.bias_head;
     }
-    c.sinks = SINKS ? (const float *)ptr[4 + MASK] + own_head : NULL;
+    c.sinks = attr[ATTENTION_CACHED_SINKS] ? (const float *)ptr[4 + MASK] + own_head : NULL;
     c.q = (const megcc_cached_elem_t *)ptr[0] + own;
-    c.y = (megcc_cached_elem_t *)ptr[4 + MASK + SINKS] + own;
+    c.y = (megcc_cached_elem_t *)ptr[4 + MASK + attr[ATTENTION_CACHED_SINKS]] + own;
     c.k = (const megcc_cached_row_t *)ptr[1] + (size_t)head * (size_t)n * row;
     c.v = (const megcc_cached_row_t *)ptr[2] + (size_t)head * (size_t)n * row;
     if (few) {

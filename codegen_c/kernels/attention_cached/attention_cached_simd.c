@@ -1,7 +1,7 @@
 // op: attention_cached
 // isa: simd
 // when: d > 0 and h % g == 0 and row == d
-// params: SOFTCAP=softcap MASK=bias SINKS=sinks
+// params: SOFTCAP=softcap MASK=bias
 // let panels = up(n, NR) * d + up(d, NR) * n
 // let width = up(n, NR) + NR
 // let wide = 0
