@@ -23,7 +23,10 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from tvm_megcc.core.state_pairs import matched
+
 from ..dims import GivenDim
+from .capacity import with_capacity
 from .importer import KnownDims, import_graph
 from .input_shapes import bind_inputs
 from .load import load
@@ -77,6 +80,11 @@ def from_onnx(
     """
     proto, name = load(model, keep_data=False)
     elements = spread(proto.graph, shapes or {})
+    if states:
+        held = {tensor.name for tensor in proto.graph.initializer}
+        names = [port.name for port in proto.graph.input if port.name not in held]
+        pairs = matched(states, names, [port.name for port in proto.graph.output])
+        proto = with_capacity(proto, pairs)
     inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
     while True:
         try:
