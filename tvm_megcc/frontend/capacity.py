@@ -48,7 +48,7 @@ def concatenated_pairs(model: onnx.ModelProto) -> dict[str, str]:
         and node.input[0] in inputs
     }
     try:
-        found = _found(model, pairs)
+        _, found = _found(model, pairs)
     except Unlike:
         return {}
     return pairs if 2 * len(found) == len(pairs) else {}
@@ -65,32 +65,34 @@ def with_capacity(model: onnx.ModelProto, pairs: Mapping[str, str]) -> onnx.Mode
         A Concat makes one of them, and something else than causal attention reads it.
     """
     try:
-        found = _found(model, pairs)
+        finder, found = _found(model, pairs)
     except Unlike as reason:
         raise InputError(
             f"{OPTION}: {reason}; so the cache is not one to append to, leave this pair out"
         ) from None
-    if found:
-        _Rewriter(model).rewrite(found)
+    if finder is not None:
+        _Rewriter(model, finder).rewrite(found)
     return model
 
 
-def _found(model: onnx.ModelProto, pairs: Mapping[str, str]) -> list[Attention]:
+def _found(
+    model: onnx.ModelProto, pairs: Mapping[str, str]
+) -> tuple[Finder | None, list[Attention]]:
     """The attention of all pairs that a Concat makes. Raises Unlike."""
     makers = {name: node for node in model.graph.node for name in node.output}
     if not any(is_of(makers[name], "Concat") for name in pairs if name in makers):
-        return []
+        return None, []
     finder = Finder(model)
     found = [finder.cache(past, present) for present, past in pairs.items()]
-    return finder.attentions([cache for cache in found if cache is not None])
+    return finder, finder.attentions([cache for cache in found if cache is not None])
 
 
 class _Rewriter:
     """A model that changes: the nodes that are added, and names for them."""
 
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.model, self.graph = model, model.graph
-        self.finder = Finder(model)
+    def __init__(self, model: onnx.ModelProto, finder: Finder) -> None:
+        self.graph = model.graph
+        self.finder = finder
         self.made: list[onnx.NodeProto] = []
         self.taken = {
             name
@@ -105,12 +107,14 @@ class _Rewriter:
 
     def rewrite(self, found: list[Attention]) -> None:
         caches = [cache for one in found for cache in (one.keys, one.values)]
+        read = self._read_dims(found)
+        tried = [self.finder.tried(one) for one in found]
         self._lengths()
-        for one in found:
-            self._attention(one, self.finder.tried(one))
+        for one, values in zip(found, tried, strict=True):
+            self._attention(one, values)
+        for node, dims in read:
+            self._set_dims(node, dims)
         self._without({cache.present for cache in caches} | {one.result for one in found})
-        for cache in caches:
-            self._dims_of(cache)
         self.graph.node.extend(self.made)
         self._drop_unread()
         sort(self.graph)
@@ -160,10 +164,11 @@ class _Rewriter:
         """How many rows there are, were before, and are last for each of a batch."""
         mask, tokens = (self._add("Shape", name) for name in self.finder.lengths)
         total = self._cut(mask, 1, 2)
-        self.batch = self._cut(tokens, 0, 1)
-        self.past = self._add("Sub", total, self._cut(tokens, 1, 2))
+        batch, new = self._cut(tokens, 0, 1), self._cut(tokens, 1, 2)
+        past = self._add("Sub", total, new)
+        self.lengths = {"batch": batch, "new": new, "past": past, "total": total}
         last = self._add("Sub", total, self._ints(1))
-        wide = self._add("Expand", last, self.batch)
+        wide = self._add("Expand", last, batch)
         self.last = self._add("Cast", wide, to=TensorProto.INT32)
         single = self._add("Reshape", total, self._constant(np.empty(0, np.int64)))
         self.total = self._add("Cast", single, to=TensorProto.INT32)
@@ -229,24 +234,26 @@ class _Rewriter:
         del self.graph.node[:]
         self.graph.node.extend(kept)
 
-    def _dims_of(self, cache: Cache) -> None:
-        """Let nodes that read the dims of a past or a present read how many rows are filled."""
-        rows = {cache.past: self.past, cache.present: ""}
-        for node in self.graph.node:
-            if not is_of(node, "Shape") or node.input[0] not in rows:
-                continue
-            given = attributes(node)
-            count = rows[node.input[0]] or self._add("Add", self.past, self._new(cache))
-            shape = self._add(
-                "Concat", self.batch, self._ints(cache.heads), count, self._ints(cache.size), axis=0
-            )
-            begin, end = given.get("start", 0), given.get("end", 4)
-            del node.input[:], node.attribute[:]
-            node.op_type = "Slice"
-            node.input.extend([shape, self._ints(begin), self._ints(end), self._ints(0)])
+    def _read_dims(self, found: list[Attention]) -> list[tuple[onnx.NodeProto, list[int | str]]]:
+        """Nodes that read dims of a past, or of what will be no more, and those dims."""
+        of = {
+            name: one for one in found for name in (one.keys.past, one.values.past, *one.way)
+        }
+        return [
+            (node, self.finder.dims_of(of[node.input[0]], node.input[0]))
+            for node in self.graph.node
+            if is_of(node, "Shape") and node.input[0] in of
+        ]
 
-    def _new(self, cache: Cache) -> str:
-        return self._cut(self._add("Shape", cache.new), 2, 3)
+    def _set_dims(self, node: onnx.NodeProto, dims: list[int | str]) -> None:
+        """Let a node give dims that follow from how many rows there are."""
+        given = attributes(node)
+        parts = [self._ints(dim) if isinstance(dim, int) else self.lengths[dim] for dim in dims]
+        shape = self._add("Concat", *parts, axis=0)
+        begin, end = given.get("start", 0), given.get("end", len(dims))
+        del node.input[:], node.attribute[:]
+        node.op_type = "Slice"
+        node.input.extend([shape, self._ints(begin), self._ints(end), self._ints(0)])
 
     def _drop_unread(self) -> None:
         """Take away nodes that nothing reads any more."""

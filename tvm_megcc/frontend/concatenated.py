@@ -35,6 +35,10 @@ _MASK, _POSITIONS = "attention_mask", "position_ids"
 _TOKENS = ("input_ids", "inputs_embeds", _POSITIONS)
 
 
+#: Names of dims: the batch, new rows, rows of the past, and all.
+_LENGTHS = ("batch", "new", "past", "total")
+
+
 class Unlike(Exception):
     """The reason why a cache is not read by attention alone."""
 
@@ -76,6 +80,7 @@ class Attention:
     cap: float = 0.0
     terms: list[Term] = field(default_factory=list)
     result: str = ""  # [batch, heads, new rows, size]
+    way: list[str] = field(default_factory=list)  # values that are no more
 
 
 def ports_of_lengths(graph: onnx.GraphProto) -> tuple[str, str]:
@@ -97,7 +102,9 @@ class Finder:
         self.graph, self.nodes = model.graph, Nodes(model)
         self.ports = {port.name: port for port in model.graph.input}
         self.lengths = ports_of_lengths(model.graph)
-        self._causal: dict[tuple[Term, ...], tuple[int, ...]] = {}
+        self.caches: Sequence[Cache] = ()
+        self._trials: dict[tuple[int, int, int, bool], Trial] = {}
+        self._causal: dict[tuple[Term, ...], int] = {}
 
     def cache(self, past: str, present: str) -> Cache | None:
         """The cache that a Concat makes of these ports, None where another node makes it."""
@@ -118,6 +125,7 @@ class Finder:
 
     def attentions(self, caches: Sequence[Cache]) -> list[Attention]:
         """The attention that reads these caches, two at a time. Raises Unlike."""
+        self.caches = caches
         products = {cache.present: self._product(cache) for cache in caches}
         by_result = {products[cache.present][0].output[0]: cache for cache in caches}
         found, values = [], set()
@@ -160,6 +168,7 @@ class Finder:
             raise Unlike(f"{label(second)}: its values are not those of its cache alone")
         found.heads, found.scale = heads, found.scale * factor
         found.result = second.output[0]
+        found.way += [*self._way(found.keys), *self._way(found.values)]
         self._check_mask(found, second)
 
     def _reads_weights(self, product: onnx.NodeProto) -> bool:
@@ -187,19 +196,25 @@ class Finder:
         readers = [n for n in self.nodes.readers.get(name, ()) if not is_of(n, "Shape")]
         return len(readers) == 1 and name not in self.nodes.outputs
 
-    def _product(self, cache: Cache) -> tuple[onnx.NodeProto, str]:
-        """The product that reads a cache, and its right operand."""
+    def _way(self, cache: Cache) -> Iterator[str]:
+        """What is made of a present alone, up to the product that reads it."""
         name = cache.present
-        while True:
-            node = self._reader(name)
-            if is_of(node, "MatMul"):
-                if node.input[1] != name or node.input[0] == name:
-                    raise Unlike(f"{label(node)}: '{name}' is not its right operand")
-                return node, name
-            named = set(node.output) & self.nodes.outputs
-            if len(node.output) != 1 or named or node.input[0] != name:
+        while not is_of(node := self._reader(name), "MatMul"):
+            yield name
+            if len(node.output) != 1 or node.input[0] != name:
                 raise Unlike(f"{label(node)} reads '{name}', and is no part of attention")
             name = node.output[0]
+            if name in self.nodes.outputs:
+                raise Unlike(f"'{name}' of a cache is an output, too")
+        yield name
+
+    def _product(self, cache: Cache) -> tuple[onnx.NodeProto, str]:
+        """The product that reads a cache, and its right operand."""
+        *_, name = self._way(cache)
+        node = self._reader(name)
+        if node.input[1] != name or node.input[0] == name:
+            raise Unlike(f"{label(node)}: '{name}' is not its right operand")
+        return node, name
 
     def _repeated(
         self, cache: Cache, name: str, found: Attention, *, transposed: bool
@@ -249,6 +264,7 @@ class Finder:
         while True:
             if name in self.nodes.outputs:
                 raise Unlike(f"the scores '{name}' are an output, too")
+            found.way.append(name)
             node = self._weights_reader(name) if is_weights else self._reader(name)
             if is_of(node, "Cast", "Identity", "Dropout"):
                 name = node.output[0]
@@ -319,25 +335,40 @@ class Finder:
 
     def tried(self, attention: Attention) -> Mapping[str, Array]:
         """The values that make the mask, in one run of those that were tried out."""
-        trial = Trial(self.nodes, self._mask_inputs(attention, *self._sizes()[0], holes=False))
+        trial = self._trial(attention, *self._sizes()[0])
         return {n: trial.value(n) for term in attention.terms for n in term.names}
+
+    def dims_of(self, found: Attention, name: str) -> list[int | str]:
+        """Dims of a value: numbers, or what `_LENGTHS` calls them. Raises Unlike."""
+        rows = []
+        for batch, new, past in ((5, 7, 11), (3, 13, 4)):
+            trial = self._trial(found, batch, new, past)
+            try:
+                dims = trial.dims(name)
+            except Unknown:
+                raise Unlike(f"the dims of '{name}' do not follow from lengths alone") from None
+            known = dict(zip(_LENGTHS, (batch, new, past, past + new), strict=True))
+            rows.append([{dim, *(n for n, v in known.items() if v == dim)} for dim in dims])
+        both = [a & b for a, b in zip(*rows, strict=True)]
+        if not all(len(one) == 1 for one in both):
+            raise Unlike(f"the dims of '{name}' do not follow from lengths alone")
+        return [one.pop() for one in both]
 
     def _check_mask(self, found: Attention, node: onnx.NodeProto) -> None:
         """Raise Unlike unless the mask hides rows behind that of each query."""
         known = (*found.terms,)
-        size = (found.heads, found.keys.heads, found.keys.size)
-        if self._causal.get(known) == size:
+        if self._causal.get(known) == found.heads:
             return
         for holes in (False, True):
             for sizes in self._sizes():
                 self._try_mask(found, node, *sizes, holes=holes)
-        numbers = sorted(self._numbers(known))
+        numbers = sorted(self._numbers(found))
         if len(numbers) > MOST:
             raise Unlike(f"{label(node)}: its mask depends on too many numbers")
         for number in numbers:
             for past in (max(number - 2, 0), number + 1):
                 self._try_mask(found, node, 1, 3, past, holes=False, must=False)
-        self._causal[known] = size
+        self._causal[known] = found.heads
 
     def _sizes(self) -> Sequence[tuple[int, int, int]]:
         """`SIZES` with the dims that the model fixes."""
@@ -346,10 +377,12 @@ class Finder:
             (batch or b, r if rows is None else rows, past) for b, r, past in SIZES
         ]
 
-    def _numbers(self, terms: Sequence[Term]) -> Iterator[int]:
+    def _numbers(self, found: Attention) -> Iterator[int]:
         """Numbers in the graph of a mask at which it may change."""
-        names = {n for term in terms for name in term.names for n in self.nodes.leading_to(name)}
-        seen = set()
+        given = self._trial(found, *self._sizes()[0]).given
+        names = {n for term in found.terms for name in term.names
+                 for n in self.nodes.leading_to(name, given)}  # fmt: skip
+        seen: set[int] = set()
         for name in sorted(names):
             tensor = self.nodes.constants.get(name)
             node = self.nodes.maker(name, "Constant")
@@ -359,7 +392,8 @@ class Finder:
                 continue
             else:
                 seen |= set(tensor.dims)
-                values = np.empty(0) if max(tensor.dims, default=1) > 64 else mapped.to_array(tensor)
+                small = max(tensor.dims, default=1) <= 64
+                values = mapped.to_array(tensor) if small else np.empty(0)
             if values.dtype.kind in "iu" and values.size <= 64:
                 seen |= {int(v) for v in values.reshape(-1)}
         yield from (v for v in seen if 2 < abs(v) <= LARGEST)
@@ -368,9 +402,8 @@ class Finder:
         self, found: Attention, node: onnx.NodeProto, batch: int, rows: int, past: int, *,
         holes: bool, must: bool = True,
     ) -> None:  # fmt: skip
-        given = self._mask_inputs(found, batch, rows, past, holes=holes)
         shape = (batch, found.heads, rows, past + rows)
-        trial = Trial(self.nodes, given)
+        trial = self._trial(found, batch, rows, past, holes)
         hidden = np.zeros(shape, bool)
         try:
             for term in found.terms:
@@ -388,11 +421,16 @@ class Finder:
         if not hidden[..., later].all():
             raise Unlike(f"{label(node)}: its mask does not hide what comes later")
 
-    def _mask_inputs(
-        self, found: Attention, batch: int, rows: int, past: int, *, holes: bool
-    ) -> dict[str, Array]:
-        given = self._given(batch, rows, past, holes)
-        return given | _queries(found, (batch, found.heads, rows, found.keys.size))
+    def _trial(
+        self, found: Attention, batch: int, rows: int, past: int, holes: bool = False
+    ) -> Trial:
+        """A run of tokens behind a past, in which queries and caches are 0."""
+        key = (batch, rows, past, holes)
+        if key not in self._trials:
+            self._trials[key] = Trial(self.nodes, self._given(*key))
+        trial = self._trials[key]
+        trial.found |= _queries(found, (batch, found.heads, rows, found.keys.size))
+        return trial
 
     def _given(self, batch: int, rows: int, past: int, holes: bool = False) -> dict[str, Array]:
         """Inputs of a run: tokens behind a past, of which with `holes` the first ones are none."""
@@ -413,6 +451,11 @@ class Finder:
                 given[name] = np.broadcast_to(np.zeros((), kind), (batch, rows, *width))
             elif len(dims) == 4:
                 whole = (batch, dims[1] or 1, past, dims[3] or 1)
+                given[name] = np.broadcast_to(np.zeros((), kind), whole)
+        for cache in self.caches:
+            kind = _floats(self.ports[cache.past])
+            for name, count in ((cache.new, rows), (cache.present, past + rows)):
+                whole = (batch, cache.heads, count, cache.size)
                 given[name] = np.broadcast_to(np.zeros((), kind), whole)
         return given
 

@@ -12,7 +12,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -60,13 +60,14 @@ class Nodes:
         node = self.makers.get(name)
         return node if node is not None and is_of(node, *kinds) else None
 
-    def leading_to(self, name: str) -> Iterator[str]:
-        """A value and all that it is made of, each once."""
+    def leading_to(self, name: str, given: Set[str]) -> Iterator[str]:
+        """A value and all that it is made of, each once; of what is given nothing else."""
         waiting, seen = [name], {name}
         while waiting:
             name = waiting.pop()
             yield name
-            new = node_reads(self.makers[name]) - seen if name in self.makers else set()
+            known = name in given or name not in self.makers
+            new = set() if known else node_reads(self.makers[name]) - seen
             seen |= new
             waiting += sorted(new)
 
@@ -82,6 +83,7 @@ class Trial:
     def __init__(self, nodes: Nodes, given: Mapping[str, Array]) -> None:
         self.nodes = nodes
         self.found: dict[str, Array] = dict(given)
+        self.given = given.keys()
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.depth = 0
 
@@ -121,7 +123,7 @@ class Trial:
         results = self._shape(node) if is_of(node, "Shape") else None
         if results is None:
             operands = [self.value(read) if read else None for read in node.input]
-            results = fold(node, operands, self.nodes.opsets)
+            results = fold(node, operands, self.nodes.opsets, bounded=False)
         if results is None:
             raise Unknown(name)
         self.found |= {made: a for made, a in zip(node.output, results, strict=True) if made}
