@@ -379,7 +379,7 @@ class Finder:
 
     def _numbers(self, found: Attention) -> Iterator[int]:
         """Numbers in the graph of a mask at which it may change."""
-        given = self._trial(found, *self._sizes()[0]).given
+        given = {*self._trial(found, *self._sizes()[0]).given, found.query}
         names = {n for term in found.terms for name in term.names
                  for n in self.nodes.leading_to(name, given)}  # fmt: skip
         seen: set[int] = set()
