@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -17,29 +19,41 @@ HEADS, KEPT, SIZE, CAP, LONGEST = 6, 2, 16, 24, 32
 STATES = ["past_*=present_*"]
 ANGLES = np.arange(LONGEST)[:, None] * 100.0 ** (-np.arange(0, SIZE, 2) / SIZE)
 COS, SIN = np.cos(ANGLES).astype("f4"), np.sin(ANGLES).astype("f4")
+SINKS = np.linspace(-2, 3, HEADS).astype("f4")
 
 
 def model(
-    batch: int | str = 1, rows: int | str = "rows", half: bool = False, **attrs: object
+    batch: int | str = 1,
+    rows: int | str = "rows",
+    half: bool = False,
+    bias: Sequence[int | str] = (),
+    sinks: bool = False,
+    **attrs: object,
 ) -> onnx.ModelProto:
-    """A GroupQueryAttention over caches of a capacity."""
+    """A GroupQueryAttention over caches of a capacity.
+
+    `bias` are batches and heads of a bias.
+    """
+    more = ["", "bias" if bias else "", "sinks" if sinks else ""]
     facts = {"num_heads": HEADS, "kv_num_heads": KEPT, "do_rotary": 1, **attrs}
     node = helper.make_node(
         "GroupQueryAttention",
-        ["x", "", "", "past_k", "past_v", "last", "total", "cos", "sin"],
+        ["x", "", "", "past_k", "past_v", "last", "total", "cos", "sin", *more],
         ["y", "present_k", "present_v"], name="attention", domain="com.microsoft", **facts,
     )  # fmt: skip
     float_, int_ = TensorProto.FLOAT16 if half else TensorProto.FLOAT, TensorProto.INT32
-    tables = [array.astype("f2" if half else "f4") for array in (COS, SIN)]
+    arrays = {"cos": COS, "sin": SIN} | ({"sinks": SINKS} if sinks else {})
+    tables = {name: array.astype("f2" if half else "f4") for name, array in arrays.items()}
+    biases = [helper.make_tensor_value_info("bias", float_, [*bias, rows, "columns"])] * bool(bias)
     cache = [batch, KEPT, "capacity", SIZE]
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
         [node], "g",
         [info("x", float_, [batch, rows, (HEADS + 2 * KEPT) * SIZE]),
          info("past_k", float_, cache), info("past_v", float_, cache),
-         info("last", int_, [batch]), info("total", int_, [])],
+         info("last", int_, [batch]), info("total", int_, []), *biases],
         [info(n, float_, None) for n in ("y", "present_k", "present_v")],
-        [numpy_helper.from_array(t, name) for t, name in zip(tables, ("cos", "sin"), strict=True)],
+        [numpy_helper.from_array(t, name) for name, t in tables.items()],
     )  # fmt: skip
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
@@ -48,8 +62,12 @@ def model(
 class Sequences:
     """A batch of sequences: the inputs of each step, and what f64 says of it."""
 
-    def __init__(self, batch: int, **attrs: float) -> None:
+    def __init__(
+        self, batch: int, bias: Sequence[int] = (), sinks: bool = False, **attrs: float
+    ) -> None:
         self.rng, self.attrs = np.random.default_rng(batch), attrs
+        self.sinks = SINKS if sinks else np.zeros(HEADS) if attrs.get("smooth_softmax") else None
+        self.of_bias, self.bias = bias, None
         self.batch, self.filled = batch, np.zeros(batch, int)
         self.caches = [np.full((batch, KEPT, CAP, SIZE), 7, "f4") for _ in range(2)]
         self.exact = [c.astype("f8") for c in self.caches]
@@ -60,7 +78,11 @@ class Sequences:
         total = self.filled + rows
         last, most = (total - 1).astype("i4"), np.array(total.max(), "i4")
         past = {"past_k": self.caches[0], "past_v": self.caches[1]}
-        return {"x": x, **past, "last": last, "total": most}
+        given = {"x": x, **past, "last": last, "total": most}
+        if self.of_bias:
+            size = (*self.of_bias, rows, int(most))
+            self.bias = given["bias"] = self.rng.standard_normal(size).astype("f4")
+        return given
 
     def answer(self, x: np.ndarray) -> np.ndarray:
         rows = x.shape[1]
@@ -89,13 +111,23 @@ class Sequences:
         scores = keys @ turned[i, h] / np.sqrt(SIZE)
         if cap := self.attrs.get("softcap", 0.0):
             scores = cap * np.tanh(scores / cap)
-        weights = np.exp(scores - scores.max())
-        y[b, i, h] = weights / weights.sum() @ values
+        if self.bias is not None:
+            batches, heads, *_ = self.bias.shape
+            scores = scores + self.bias[b % batches, h % heads, i, seen]
+        sinks = [] if self.sinks is None else [self.sinks[h]]
+        weights = np.exp([*scores, *sinks] - np.max([*scores, *sinks]))
+        y[b, i, h] = weights[: len(scores)] / weights.sum() @ values
 
 
 @pytest.mark.parametrize("states", [[], STATES], ids=["apart", "in place"])
 @pytest.mark.parametrize(
-    ("batch", "attrs"), [(1, {}), (3, {"local_window_size": 5}), (1, {"softcap": 1.5})]
+    ("batch", "attrs"),
+    [
+        (1, {}),
+        (3, {"local_window_size": 5, "sinks": True}),
+        (1, {"softcap": 1.5, "bias": [1, HEADS]}),
+        (2, {"smooth_softmax": 1, "bias": [2, 1]}),
+    ],
 )
 def test_prompts_and_steps(tmp_path, states, batch, attrs):
     driver.compile_model(model(batch, **attrs), tmp_path / "p", archs=["host"], states=states)
@@ -128,7 +160,10 @@ def test_sequences_of_several_lengths(tmp_path):
             sequences.caches = [found["present_k"], found["present_v"]]
 
 
-@pytest.mark.parametrize("attrs", [{}, {"local_window_size": 5, "softcap": 1.5}])
+@pytest.mark.parametrize(
+    "attrs",
+    [{}, {"local_window_size": 5, "softcap": 1.5}, {"sinks": True, "bias": [1, 1]}],
+)
 def test_caches_in_f16(tmp_path, attrs):
     half = model(half=True, **attrs)
     driver.compile_model(half, tmp_path / "p", archs=["host"], states=STATES)
@@ -175,10 +210,21 @@ def test_what_a_step_does():
     assert program.arena_bytes is not None and program.arena_bytes < 80_000
 
 
-@pytest.mark.parametrize("attrs", [{}, {"local_window_size": 3, "softcap": 2.0}])
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {},
+        {"local_window_size": 3, "softcap": 2.0},
+        {"sinks": True},
+        {"bias": [1, HEADS]},
+        {"smooth_softmax": 1},
+    ],
+)
 def test_stock_tvm_computes_the_same(attrs):
     """The module is plain TVM before kernels are chosen."""
-    given = Sequences(1).step(4)
+    given = Sequences(1, attrs.get("bias", ())).step(4)
+    if "bias" in given:
+        given["bias"] = np.random.default_rng(0).standard_normal((1, HEADS, 4, 13)).astype("f4")
     given["past_k"][:], given["past_v"][:] = 0.25, -0.5
     given["last"] += 9
     given["total"] = np.array(given["total"] + 9)
@@ -186,7 +232,7 @@ def test_stock_tvm_computes_the_same(attrs):
     for port in fixed.graph.input:
         for dim in port.type.tensor_type.shape.dim:
             if dim.dim_param:
-                dim.dim_value = CAP
+                dim.dim_value = CAP if dim.dim_param == "capacity" else 13
     session = ort.InferenceSession(fixed.SerializeToString(), providers=["CPUExecutionProvider"])
     found, wanted = run(frontend.from_onnx(fixed), given), session.run(None, given)
     np.testing.assert_allclose(found[0], wanted[0], atol=3e-6)

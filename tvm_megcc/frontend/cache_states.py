@@ -39,8 +39,7 @@ def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, 
         if (node.op_type, node.domain) != ("GroupQueryAttention", "com.microsoft"):
             continue
         given = {k for k, name in enumerate(node.input) if name}
-        attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        if not appends(attrs, given):
+        if not appends(given):
             continue
         for past, present in _PLACES:
             pair = node.input[past], node.output[present] if len(node.output) > present else ""
