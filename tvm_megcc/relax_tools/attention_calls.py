@@ -4,8 +4,8 @@
 that are filled. Their bodies say what they compute and run wherever TVM runs; kernels take the
 calls, which fusion finds by the functions' names. What such a name holds is in `Attended`.
 
-A cache may have another type than what it keeps. A row of int8 is its numbers and, in `FACTOR_BYTES`
-more elements, the bytes of a float by which they are multiplied.
+A cache may have another type than what it keeps. A row of int8 is its numbers and, in
+`FACTOR_BYTES` more elements, the bytes of a float by which they are multiplied.
 
 Example
 -------
@@ -167,8 +167,8 @@ def attend(
 
     `operands` are the rows of queries ``[batch, rows, heads, size]``, keys and values ``[batch,
     shared heads, filled and other rows, size]``, and how many were filled before these rows:
-    ``int64[batch]``. Of f16 sums and the softmax are f32. Then, as `facts` say, a bias of scores in
-    f32, ``[batch or 1, heads or 1, rows, columns]``, of which the rows that are filled have columns,
+    ``int64[batch]``. Of f16 sums and the softmax are f32. Then, as `facts` say, a bias of scores,
+    ``float32[batch or 1, heads or 1, rows, columns]`` with a column for each row that is filled,
     and sinks, ``float32[heads]``.
     """
     return builder.emit(_attended(builder, operands, facts))
