@@ -31,8 +31,6 @@ FAMILIES = ("llama", "qwen2", "qwen3", "gpt2")
 #: a comparison), and before (two masks that are added).
 MASKS = ("places", "triangle", "added")
 
-LOW = float(np.finfo(np.float32).min)
-
 
 @dataclass(slots=True)
 class OptimumLayers(Layers):
@@ -40,6 +38,10 @@ class OptimumLayers(Layers):
 
     mask: str = "places"
     fused_scale: bool = False  # queries and keys are scaled by the root, as of SDPA
+
+    def low(self) -> str:
+        """What hides a score: the least number."""
+        return self.number(float(np.finfo(self.floats).min))
 
     # ---- norms -----------------------------------------------------------------------------------
 
@@ -81,11 +83,11 @@ class OptimumLayers(Layers):
         real = self.op("Cast", "attention_mask", to=TensorProto.BOOL)
         real = self.op("Unsqueeze", real, self.ints(1, 2))
         both = self.op("And", self.op("Unsqueeze", seen, self.ints(0, 1)), real)
-        return self.op("Where", both, self.number(0), self.number(LOW))
+        return self.op("Where", both, self.number(0), self.low())
 
     def _triangle(self, past: str, rows: str, total: str, places: str) -> str:
         shape = self.op("Concat", self.vector(rows), self.vector(total), axis=0)
-        low = self.op("Expand", self.number(LOW), shape)
+        low = self.op("Expand", self.low(), shape)
         upper = self.op("Trilu", low, self.held(np.array(1)), upper=1)
         later = self.op("Greater", self.counted(total), self.op("Reshape", places, self.ints(-1, 1)))
         later = self.op("Cast", later, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
@@ -100,11 +102,11 @@ class OptimumLayers(Layers):
         real = self.op("Unsqueeze", "attention_mask", self.ints(1, 2))
         real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
         padding = self.op("Equal", self.op("Add", hidden, real), self.number(0))
-        return self.op("Where", padding, self.number(LOW), hidden)
+        return self.op("Where", padding, self.low(), hidden)
 
     def _added(self, past: str, rows: str, total: str, places: str) -> str:
         square = self.op("Concat", self.vector(rows), self.vector(rows), axis=0)
-        low = self.op("Expand", self.number(LOW), square)
+        low = self.op("Expand", self.low(), square)
         number = self.counted(rows)
         next_ = self.op("Reshape", self.op("Add", number, self.held(np.array(1))), self.ints(-1, 1))
         new = self.op("Where", self.op("Less", number, next_), self.number(0), low)
@@ -116,7 +118,7 @@ class OptimumLayers(Layers):
         real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
         inverted = self.op("Sub", self.number(1), real)
         hides = self.op("Cast", inverted, to=TensorProto.BOOL)
-        padding = self.op("Where", hides, self.number(LOW), inverted)
+        padding = self.op("Where", hides, self.low(), inverted)
         return self.op("Add", padding, causal)
 
     # ---- attention -------------------------------------------------------------------------------
@@ -235,7 +237,7 @@ class Gpt2Layers(OptimumLayers):
         begin = self.vector(self.op("Sub", total, rows))
         seen = self.op("Slice", self.triangle(), begin, ends[0], self.ints(2), self.ints(1))
         seen = self.op("Slice", seen, self.ints(0), ends[0], self.ints(3), self.ints(1))
-        scores = self.op("Where", seen, scores, self.number(LOW))
+        scores = self.op("Where", seen, scores, self.low())
         read = self.read(scores, values, lengths[0], query)
         return self.product(read, width, width, bias=True)
 
@@ -249,7 +251,7 @@ class Gpt2Layers(OptimumLayers):
         """What is added to scores: a large negative number where there is no token."""
         real = self.op("Unsqueeze", "attention_mask", self.ints(1, 2))
         real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
-        return [self.op("Mul", self.op("Sub", self.number(1), real), self.number(LOW))]
+        return [self.op("Mul", self.op("Sub", self.number(1), real), self.low())]
 
     def products(self, x: str) -> str:
         width, inner = self.dims.hidden, self.dims.inner

@@ -30,15 +30,9 @@ def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, 
     That is GroupQueryAttention, and attention behind a Concat in which it is recognised. Caches of
     other operators become longer with each run, or would be read whole.
     """
-<<<<<<< HEAD
     proto, _ = load(model, keep_data=False)
-    graph = proto.graph
-    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type == TensorProto.FLOAT}
-=======
-    graph = load(model, keep_data=False)[0].graph
-    kinds = (TensorProto.FLOAT, TensorProto.FLOAT16)
+    graph, kinds = proto.graph, (TensorProto.FLOAT, TensorProto.FLOAT16)
     floats = {p.name for p in graph.input if tensor_type(p.type).elem_type in kinds}
->>>>>>> 57f0b7fa
     outputs = {port.name for port in graph.output}
     found = []
     for node in graph.node:
