@@ -39,6 +39,11 @@ class OptimumLayers(Layers):
     mask: str = "places"
     fused_scale: bool = False  # queries and keys are scaled by the root, as of SDPA
 
+    @property
+    def kind(self) -> int:
+        """ONNX's number of the type of activations."""
+        return int(helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
+
     def low(self) -> str:
         """What hides a score: the least number."""
         return self.number(float(np.finfo(self.floats).min))
@@ -57,7 +62,7 @@ class OptimumLayers(Layers):
         total = self.op("Add", x, y)
         return self.norm(total), total
 
-    # ---- sizes and masks ---------------------------------------------------------------------------
+    # ---- sizes and masks -------------------------------------------------------------------------
 
     def dim(self, x: str, axis: int) -> str:
         """A dim as one number."""
@@ -89,8 +94,9 @@ class OptimumLayers(Layers):
         shape = self.op("Concat", self.vector(rows), self.vector(total), axis=0)
         low = self.op("Expand", self.low(), shape)
         upper = self.op("Trilu", low, self.held(np.array(1)), upper=1)
-        later = self.op("Greater", self.counted(total), self.op("Reshape", places, self.ints(-1, 1)))
-        later = self.op("Cast", later, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
+        column = self.op("Reshape", places, self.ints(-1, 1))
+        later = self.op("Greater", self.counted(total), column)
+        later = self.op("Cast", later, to=self.kind)
         hidden = self.op("Mul", upper, later)
         hidden = self.op("Unsqueeze", hidden, self.ints(0, 1))
         wide = self.op(
@@ -100,7 +106,7 @@ class OptimumLayers(Layers):
         wide = self.op("Where", self.op("Equal", wide, self.ints(-1)), ones, wide)
         hidden = self.op("Expand", hidden, wide)
         real = self.op("Unsqueeze", "attention_mask", self.ints(1, 2))
-        real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
+        real = self.op("Cast", real, to=self.kind)
         padding = self.op("Equal", self.op("Add", hidden, real), self.number(0))
         return self.op("Where", padding, self.low(), hidden)
 
@@ -115,7 +121,7 @@ class OptimumLayers(Layers):
         causal = self.op("Concat", old, new, axis=-1)
         causal = self.op("Unsqueeze", causal, self.ints(0, 1))
         real = self.op("Unsqueeze", "attention_mask", self.ints(1, 2))
-        real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
+        real = self.op("Cast", real, to=self.kind)
         inverted = self.op("Sub", self.number(1), real)
         hides = self.op("Cast", inverted, to=TensorProto.BOOL)
         padding = self.op("Where", hides, self.low(), inverted)
@@ -133,8 +139,7 @@ class OptimumLayers(Layers):
             places = self.op("Cast", places, to=TensorProto.FLOAT)
             angles = self.op("Transpose", self.op("MatMul", powers, places), perm=[0, 2, 1])
             angles = self.op("Concat", angles, angles, axis=-1)
-            kind = helper.np_dtype_to_tensor_dtype(np.dtype(self.floats))
-            parts = [self.op("Cast", self.op(f, angles), to=kind) for f in ("Cos", "Sin")]
+            parts = [self.op("Cast", self.op(f, angles), to=self.kind) for f in ("Cos", "Sin")]
             self.tables[0.0] = [self.op("Unsqueeze", part, self.ints(1)) for part in parts]
         return self.tables[0.0]
 
@@ -162,9 +167,7 @@ class OptimumLayers(Layers):
             return x
         batch, rows = (self.vector(self.dim(x, axis)) for axis in (0, 2))
         kept = self.ints(dims.kept_heads)
-        wide = self.op(
-            "Concat", batch, kept, self.ints(times), rows, self.ints(dims.head), axis=0
-        )
+        wide = self.op("Concat", batch, kept, self.ints(times), rows, self.ints(dims.head), axis=0)
         many = self.op("Expand", self.op("Unsqueeze", x, self.ints(2)), wide)
         shape = self.op("Concat", batch, self.ints(dims.heads), rows, self.ints(dims.head), axis=0)
         return self.op("Reshape", many, shape)
@@ -180,8 +183,7 @@ class OptimumLayers(Layers):
             across = self.op("Transpose", keys, perm=[0, 1, 3, 2])
             return self.op("Mul", self.op("MatMul", query, across), self.number(factor))
         size = self.op("Slice", self.op("Shape", query), self.ints(-1), self.ints(2**63 - 1))
-        kind = helper.np_dtype_to_tensor_dtype(np.dtype(self.floats))
-        size = self.op("Sqrt", self.op("Cast", size, to=kind))
+        size = self.op("Sqrt", self.op("Cast", size, to=self.kind))
         root = self.op("Sqrt", self.op("Div", self.number(1), size))
         across = self.op("Transpose", keys, perm=[0, 1, 3, 2])
         parts = [self.op("Mul", part, root) for part in (query, across)]
@@ -250,7 +252,7 @@ class Gpt2Layers(OptimumLayers):
     def lengths(self) -> list[str]:
         """What is added to scores: a large negative number where there is no token."""
         real = self.op("Unsqueeze", "attention_mask", self.ints(1, 2))
-        real = self.op("Cast", real, to=helper.np_dtype_to_tensor_dtype(np.dtype(self.floats)))
+        real = self.op("Cast", real, to=self.kind)
         return [self.op("Mul", self.op("Sub", self.number(1), real), self.low())]
 
     def products(self, x: str) -> str:
@@ -294,7 +296,7 @@ def built(
     g = kind(rng, dims=dims, of=of, form=form, mask=mask, fused_scale=fused_scale)
     kept_heads = dims.heads if architecture == "gpt2" else dims.kept_heads
     g.decoder(last=False)
-    floats = helper.np_dtype_to_tensor_dtype(np.dtype(g.floats))
+    floats = g.kind
     port = helper.make_tensor_value_info
     batch, rows, past = "batch_size", "sequence_length", "past_sequence_length"
 

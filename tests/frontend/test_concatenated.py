@@ -20,9 +20,8 @@ optimum_models = load("optimum_models")
 
 TINY, CAP = optimum_models.TINY, 32
 STATES = ["past_key_values.*=present.*"]
-PAIRS = {
-    f"present.{k}.{role}": f"past_key_values.{k}.{role}" for k in (0, 1) for role in ("key", "value")
-}
+CACHES = [f"{k}.{role}" for k in (0, 1) for role in ("key", "value")]
+PAIRS = {f"present.{cache}": f"past_key_values.{cache}" for cache in CACHES}
 FORMS = [
     *(("llama", mask, {}) for mask in optimum_models.MASKS),
     ("llama", "places", {"fused_scale": True}),
@@ -181,7 +180,8 @@ def test_other_attention_stays(change):
     before = copied(model)
     assert not concatenated_pairs(model) and model == before
     assert not cache_states(model)
-    with pytest.raises(InputError, match=f"^--state: .*{REFUSED[change]}.*; .* leave this pair out"):
+    reason = f"^--state: .*{REFUSED[change]}.*; .* leave this pair out"
+    with pytest.raises(InputError, match=reason):
         frontend.from_onnx(model, states=STATES)
 
 

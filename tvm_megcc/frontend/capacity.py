@@ -24,7 +24,7 @@ from onnx import TensorProto, helper, numpy_helper
 from tvm_megcc.core.state_pairs import OPTION
 
 from ..errors import InputError
-from .concatenated import Attention, Cache, Finder, Term, Unlike
+from .concatenated import Attention, Finder, Term, Unlike
 from .graphs import graphs, node_reads
 from .load import sort
 from .trial import is_of
@@ -197,8 +197,15 @@ class _Rewriter:
         outputs = [y, one.keys.present, one.values.present]
         self.made.append(
             helper.make_node(
-                "GroupQueryAttention", given, outputs, y, domain=_MICROSOFT, num_heads=heads,
-                kv_num_heads=shared, scale=one.scale, softcap=one.cap,
+                "GroupQueryAttention",
+                given,
+                outputs,
+                y,
+                domain=_MICROSOFT,
+                num_heads=heads,
+                kv_num_heads=shared,
+                scale=one.scale,
+                softcap=one.cap,
             )  # fmt: skip
         )
         apart = self._add("Reshape", y, self._ints(0, 0, heads, size))
@@ -236,9 +243,7 @@ class _Rewriter:
 
     def _read_dims(self, found: list[Attention]) -> list[tuple[onnx.NodeProto, list[int | str]]]:
         """Nodes that read dims of a past, or of what will be no more, and those dims."""
-        of = {
-            name: one for one in found for name in (one.keys.past, one.values.past, *one.way)
-        }
+        of = {name: one for one in found for name in (one.keys.past, one.values.past, *one.way)}
         return [
             (node, self.finder.dims_of(of[node.input[0]], node.input[0]))
             for node in self.graph.node

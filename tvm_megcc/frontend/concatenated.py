@@ -26,7 +26,7 @@ from .values import Array, attributes, label, tensor_type
 HIDDEN = -9999.0
 
 #: Batch, new rows and rows of the past of which each mask is tried out.
-SIZES = ((1, 1, 0), (1, 1, 5), (2, 3, 4), (1, 7, 0), (2, 2, 1))
+SIZES = ((1, 1, 5), (2, 3, 4), (1, 7, 0), (2, 2, 1))
 
 #: Numbers in a mask's graph up to which lengths around them are tried out, and how many.
 LARGEST, MOST = 1 << 16, 16
@@ -282,7 +282,7 @@ class Finder:
                 name = self._masked(found, node, name)
 
     def _new_softmax(self) -> bool:
-        return self.nodes.opsets.get("", 1) >= 13
+        return bool(self.nodes.opsets.get("", 1) >= 13)
 
     def _weights_reader(self, name: str) -> onnx.NodeProto:
         """The node that reads weights, also where it is a Where that makes NaNs 0."""
@@ -297,7 +297,8 @@ class Finder:
 
     def _masked(self, found: Attention, node: onnx.NodeProto, name: str) -> str:
         """One step from products to what the softmax reads; returns the name of its result."""
-        made, given = node.output[0], list(node.input)
+        made: str = node.output[0]
+        given: list[str] = list(node.input)
         if is_of(node, "Mul", "Div") and not found.terms:
             number = self._factor(node, name, found)
             if is_of(node, "Mul") and given[1] == name:
@@ -341,7 +342,7 @@ class Finder:
     def dims_of(self, found: Attention, name: str) -> list[int | str]:
         """Dims of a value: numbers, or what `_LENGTHS` calls them. Raises Unlike."""
         rows = []
-        for batch, new, past in ((5, 7, 11), (3, 13, 4)):
+        for batch, new, past in self._sizes(((5, 7, 11), (3, 13, 4))):
             trial = self._trial(found, batch, new, past)
             try:
                 dims = trial.dims(name)
@@ -350,18 +351,19 @@ class Finder:
             known = dict(zip(_LENGTHS, (batch, new, past, past + new), strict=True))
             rows.append([{dim, *(n for n, v in known.items() if v == dim)} for dim in dims])
         both = [a & b for a, b in zip(*rows, strict=True)]
-        if not all(len(one) == 1 for one in both):
+        # A dim that the model fixes is a number, though it may be the batch as well.
+        fixed = [{dim for dim in one if isinstance(dim, int)} or one for one in both]
+        if not all(len(one) == 1 for one in fixed):
             raise Unlike(f"the dims of '{name}' do not follow from lengths alone")
-        return [one.pop() for one in both]
+        return [one.pop() for one in fixed]
 
     def _check_mask(self, found: Attention, node: onnx.NodeProto) -> None:
         """Raise Unlike unless the mask hides rows behind that of each query."""
         known = (*found.terms,)
         if self._causal.get(known) == found.heads:
             return
-        for holes in (False, True):
-            for sizes in self._sizes():
-                self._try_mask(found, node, *sizes, holes=holes)
+        for k, sizes in enumerate(self._sizes()):
+            self._try_mask(found, node, *sizes, holes=k % 2 == 1)
         numbers = sorted(self._numbers(found))
         if len(numbers) > MOST:
             raise Unlike(f"{label(node)}: its mask depends on too many numbers")
@@ -370,12 +372,12 @@ class Finder:
                 self._try_mask(found, node, 1, 3, past, holes=False, must=False)
         self._causal[known] = found.heads
 
-    def _sizes(self) -> Sequence[tuple[int, int, int]]:
-        """`SIZES` with the dims that the model fixes."""
+    def _sizes(
+        self, sizes: Sequence[tuple[int, int, int]] = SIZES
+    ) -> Sequence[tuple[int, int, int]]:
+        """Sizes, with the dims that the model fixes."""
         batch, rows = self._dims(self.lengths[1])[:2]
-        return [
-            (batch or b, r if rows is None else rows, past) for b, r, past in SIZES
-        ]
+        return [(batch or b, r if rows is None else rows, past) for b, r, past in sizes]
 
     def _numbers(self, found: Attention) -> Iterator[int]:
         """Numbers in the graph of a mask at which it may change."""
