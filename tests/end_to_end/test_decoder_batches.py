@@ -16,6 +16,7 @@ import pytest
 from tests.decoders_f64 import Decoder
 from tests.scripts.test_scripts import load, needs_cc
 from tvm_megcc import driver, execute
+from tvm_megcc.errors import ToolError
 
 llm_models, optimum_models = load("llm_models"), load("optimum_models")
 
@@ -143,3 +144,12 @@ def test_sequences_that_are_padded_left(row, tmp_path):
                 ours = {past_of(name): found[name] for name in names[1:]}
                 theirs = {past_of(name): wanted[name] for name in names[1:]}
                 assert all(a.shape[2] == (rows_of or past) for a in ours.values())
+            if states:  # no room for more: a run is refused
+                rows = CAPACITY - past + 1
+                step = {
+                    "input_ids": np.zeros((batch, rows), np.int64),
+                    "attention_mask": np.ones((batch, past + rows), np.int64),
+                    "position_ids": np.zeros((batch, rows), np.int64),
+                }
+                with pytest.raises(ToolError, match="data"):
+                    runnable.run({**step, **ours})

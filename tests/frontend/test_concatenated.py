@@ -131,6 +131,16 @@ def _sees_far(graph: onnx.GraphProto) -> None:
     graph.node.extend([made, both])
 
 
+def _replaced(graph: onnx.GraphProto) -> None:
+    """Scores that a mask hides become 0."""
+    softmax = node_of(graph, "Softmax")
+    seen = node_of(graph, "And").output[0]
+    graph.initializer.append(numpy_helper.from_array(np.array(0, "f4"), "zero"))
+    given = [seen, softmax.input[0], "zero"]
+    softmax.input[0] = "replaced"
+    graph.node.append(helper.make_node("Where", given, ["replaced"], "replaced"))
+
+
 def _other_heads(graph: onnx.GraphProto) -> None:
     """Keys are repeated head after head: 0 1 0 1."""
     expand = node_of(graph, "Expand")
@@ -166,6 +176,7 @@ REFUSED: dict[Change, str] = {
     _past_is_read: "Abs 'sizes' reads 'past_key_values.1.value', too",
     _sees_all: "MatMul '.*': its mask does not hide what comes later",
     _sees_far: "MatMul '.*': its mask does not hide what comes later",
+    _replaced: "MatMul '.*': scores are replaced by others",
     _other_heads: "has not the rows of 'present.0.key'",
     _columns: "Softmax '.*' is along another axis",
     _fixed: "'past_key_values.0.key' needs .* an open number of rows",

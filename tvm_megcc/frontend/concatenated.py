@@ -85,12 +85,12 @@ class Attention:
 
 def ports_of_lengths(graph: onnx.GraphProto) -> tuple[str, str]:
     """Inputs whose axis 1 is as long as past and new rows, and as new rows. Raises Unlike."""
-    names = [port.name for port in graph.input]
-    tokens = next((name for name in _TOKENS if name in names), None)
-    if _MASK not in names or tokens is None:
+    ranks = {port.name: len(tensor_type(port.type).shape.dim) for port in graph.input}
+    tokens = next((name for name in _TOKENS if ranks.get(name, 0) >= 2), None)
+    if ranks.get(_MASK) != 2 or tokens is None:
         raise Unlike(
-            f"the model has no inputs '{_MASK}' and '{_TOKENS[0]}', which say how many rows a"
-            " cache has"
+            f"the model has no inputs '{_MASK}' and '{_TOKENS[0]}' of two dims, which say how many"
+            " rows a cache has"
         )
     return _MASK, tokens
 
@@ -368,8 +368,8 @@ class Finder:
         if len(numbers) > MOST:
             raise Unlike(f"{label(node)}: its mask depends on too many numbers")
         for number in numbers:
-            for past in (max(number - 2, 0), number + 1):
-                self._try_mask(found, node, 1, 3, past, holes=False, must=False)
+            for sizes in self._sizes(((1, 3, max(number - 2, 0)), (1, 3, number + 1))):
+                self._try_mask(found, node, *sizes, holes=False, must=False)
         self._causal[known] = found.heads
 
     def _sizes(
@@ -406,21 +406,22 @@ class Finder:
     ) -> None:  # fmt: skip
         shape = (batch, found.heads, rows, past + rows)
         trial = self._trial(found, batch, rows, past, holes)
-        hidden = np.zeros(shape, bool)
+        total = np.zeros(shape)
         try:
             for term in found.terms:
-                value = trial.value(term.name).astype(np.float64)
-                hides = value <= HIDDEN
+                added = trial.value(term.name).astype(np.float64)
                 if term.condition:
                     stays = trial.value(term.condition) != term.inverted
-                    hides = hides & ~stays
-                hidden |= np.broadcast_to(hides, shape)
+                    added = np.where(stays, 0, added)
+                    if (added > HIDDEN)[np.broadcast_to(~stays, added.shape)].any():
+                        raise Unlike(f"{label(node)}: scores are replaced by others")
+                total += np.broadcast_to(added, shape)
         except (Unknown, ValueError):
             if not must:  # as the model itself, it has no such length
                 return
             raise Unlike(f"{label(node)}: its mask does not follow from lengths alone") from None
         later = np.arange(past + rows) > past + np.arange(rows)[:, None]
-        if not hidden[..., later].all():
+        if not (total[..., later] <= HIDDEN).all():
             raise Unlike(f"{label(node)}: its mask does not hide what comes later")
 
     def _trial(
