@@ -10,10 +10,11 @@ Example
 >>> [(port.name, port.dtype, port.shape) for port in imported.inputs]  # doctest: +SKIP
 [('x', 'f32', (1, 3, 'height', 224))]
 
-The stages, one file each: ``load`` (read, check with ``text`` and ``wellformed``, sort), ``shapes``
-(apply the user's shapes), ``importer`` (parameters and results), ``walk`` (the nodes: fold what is
-known with ``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters,
-branches and loops with ``subgraphs``, or by its definition in ``functions``).
+The stages, one file each: ``load`` (read, check with ``text`` and ``wellformed``, sort),
+``capacity`` (caches that Concat makes longer, where they are states), ``shapes`` (apply the user's
+shapes), ``importer`` (parameters and results), ``walk`` (the nodes: fold what is known with
+``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters, branches and
+loops with ``subgraphs``, or by its definition in ``functions``).
 """
 
 from __future__ import annotations
