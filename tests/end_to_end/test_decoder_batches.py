@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.decoders_f64 import Decoder
+from tests import decoder_f64
 from tests.scripts.test_scripts import load, needs_cc
 from tvm_megcc import driver, execute
 from tvm_megcc.errors import ToolError
@@ -42,40 +42,34 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> tuple[onnx.ModelProto, 
 @pytest.mark.parametrize("batch", [1, 2, 3, 4])
 def test_sequences_of_their_own_lengths(grouped, batch):
     model, package = grouped
-    exact, rng = Decoder(model), np.random.default_rng(batch)
-    lengths = np.zeros(batch, int)
-    names = [name for name in exact.names if name != "logits"]
+    rng = np.random.default_rng(batch)
     shape = (batch, TINY.kept_heads, CAPACITY, TINY.head)
-    theirs = {past_of(name): np.zeros(shape) for name in names}
-    ours = {name: array.astype("f4") for name, array in theirs.items()}
+    caches = [port.name for port in model.graph.input if port.name.startswith("past_key")]
+    ours = {name: np.zeros(shape, "f4") for name in caches}
+    tokens: list[list[int]] = [[] for _ in range(batch)]
+    logits: list[list[np.ndarray]] = [[] for _ in range(batch)]
     with execute.opened(package) as runnable:
-        for rows in RUNS:
-            # A sequence's new rows are those behind its own; the first prompt is padded behind.
-            new = lengths + rows
-            if not lengths.any():
-                new = np.maximum(rows - np.arange(batch), 1)
-            mask = (np.arange(max(new.max(), rows)) < new[:, None]).astype(np.int64)
-            step = {
-                "input_ids": rng.integers(0, TINY.vocabulary, (batch, rows)),
-                "attention_mask": mask,
-            }
-            found, wanted = runnable.run({**step, **ours}).outputs, exact.run({**step, **theirs})
-            real = np.arange(rows) < (new - lengths)[:, None]
-            np.testing.assert_allclose(
-                found["logits"][real], wanted["logits"][real], rtol=0, atol=ATOL
-            )
-            assert np.ptp(wanted["logits"][real]) > 2
-            lengths = new
-            for name in names:
-                ours[past_of(name)], theirs[past_of(name)] = found[name], wanted[name]
-                for b, length in enumerate(lengths):
-                    np.testing.assert_allclose(
-                        found[name][b, :, :length], wanted[name][b, :, :length], rtol=0, atol=ATOL
-                    )
+        for number, rows in enumerate(RUNS):
+            # Of the prompts all but the first are shorter, and padded behind.
+            new = [max(rows - b, 1) if number == 0 else rows for b in range(batch)]
+            given = rng.integers(0, TINY.vocabulary, (batch, rows))
+            for b, count in enumerate(new):
+                tokens[b] += given[b, :count].tolist()
+            lengths = np.array([len(row) for row in tokens])
+            mask = np.arange(max(lengths.max(), rows)) < lengths[:, None]
+            step = {"input_ids": given, "attention_mask": mask.astype(np.int64)}
+            found = runnable.run({**step, **ours}).outputs
+            for b, count in enumerate(new):
+                logits[b] += list(found["logits"][b, :count])
+            ours = {name: found[name.replace("past_key_values", "present")] for name in caches}
+    for row, made in zip(tokens, logits, strict=True):
+        wanted = decoder_f64.logits(model, np.array(row))
+        assert np.ptp(wanted) > 2
+        np.testing.assert_allclose(made, wanted, rtol=0, atol=ATOL)
 
 
 def test_beside_onnxruntime_where_it_takes_a_batch(grouped):
-    """Prompts of one length, then single tokens; what it says is what f64 says."""
+    """Prompts of one length, then single tokens."""
     ort = pytest.importorskip("onnxruntime")
     model, package = grouped
     session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])

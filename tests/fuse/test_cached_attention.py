@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -10,10 +11,12 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.cache_rows import rounded, widened
 from tests.frontend.running import run
-from tvm_megcc import driver, execute, frontend
+from tvm_megcc import driver, execute, frontend, passes
 from tvm_megcc.core.program import Call, Copy
-from tvm_megcc.errors import ToolError
+from tvm_megcc.dynamic_options import DynamicOptions
+from tvm_megcc.errors import InputError, ToolError, UnsupportedError
 
 HEADS, KEPT, SIZE, CAP, LONGEST = 6, 2, 16, 24, 32
 STATES = ["past_*=present_*"]
@@ -238,3 +241,108 @@ def test_stock_tvm_computes_the_same(attrs):
     np.testing.assert_allclose(found[0], wanted[0], atol=3e-6)
     for got, want in zip(found[1:], wanted[1:], strict=True):
         np.testing.assert_allclose(got[:, :, :13], want[:, :, :13], atol=3e-6)
+
+
+#: ``--cache-dtype`` -> NumPy's name, elements of a row beyond those of a head, largest errors.
+DTYPES = {"f32": ("f4", 0, 2e-6), "f16": ("f2", 0, 2e-3), "int8": ("i1", 4, 3e-2)}
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_caches_of_another_type(tmp_path, dtype, half):
+    name, more, atol = DTYPES[dtype]
+    atol = max(atol, 4e-3 * half)
+    driver.compile_model(
+        model(half=half, sinks=True), tmp_path / "p", archs=["host"], cache_dtype=dtype
+    )
+    sequences = Sequences(1, sinks=True)
+    sequences.caches = [np.zeros((1, KEPT, CAP, SIZE + more), name) for _ in range(2)]
+    with execute.opened(tmp_path / "p") as runnable:
+        for rows in (5, 1, 7):
+            given = sequences.step(rows)
+            given["x"] = given["x"].astype("f2" if half else "f4")
+            found = runnable.run(given).outputs
+            wanted = sequences.answer(given["x"])
+            np.testing.assert_allclose(found["y"], wanted, rtol=0, atol=atol)
+            sequences.caches = [found["present_k"], found["present_v"]]
+            assert {c.dtype for c in sequences.caches} == {np.dtype(name)}
+            for cache, exact in zip(sequences.caches, sequences.exact, strict=True):
+                seen = slice(int(sequences.filled[0]))
+                kept = widened(cache) if more else cache
+                np.testing.assert_allclose(
+                    kept[:, :, seen], exact[:, :, seen], rtol=0, atol=max(atol, 4e-3 * half)
+                )
+
+
+@pytest.mark.parametrize("arch", ["arm64", "armv7", "x86", "portable"])
+def test_a_cache_in_int8_stays(arch):
+    """Two calls write the new rows, one reads them; neither a copy nor a widened cache."""
+    compiled = driver.compile_programs(
+        model(rows=1), [arch], states=STATES, cache_dtype="int8",
+        input_shapes={"past_k": (1, KEPT, 4096, SIZE)},
+    )  # fmt: skip
+    (program,) = compiled.values()
+    calls = [step for step in program.calls if isinstance(step, Call)]
+    names = [program.kernels[call.kernel].template for call in calls]
+    assert names.count("cache_append_i8") == 2
+    assert any(name.startswith("attention_cached_f32_over_i8") for name in names)
+    assert not any(isinstance(step, Copy) for step in program.calls)
+    assert program.arena_bytes is not None and program.arena_bytes < 80_000
+    port = next(port for port in program.inputs if port.name == "past_k")
+    tensor = program.tensors[port.tensor]
+    assert (tensor.dtype, tensor.shape) == ("i8", (1, KEPT, 4096, SIZE + 4))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_stock_tvm_rounds_the_same(dtype):
+    sequences = Sequences(1, sinks=True)
+    given = sequences.step(4)
+    fixed = model(rows=4, sinks=True)
+    for port in fixed.graph.input:
+        for dim in port.type.tensor_type.shape.dim:
+            if dim.dim_param:
+                dim.dim_value = CAP
+    imported = frontend.from_onnx(fixed, states=STATES)
+    inputs = [port.name for port in imported.inputs]
+    mod = passes.CacheDtype(dtype, "main", [(1, 1), (2, 2)], inputs)(imported.mod)
+    shape = (1, KEPT, CAP, SIZE + 4 * (dtype == "int8"))
+    given |= {name: np.zeros(shape, dtype) for name in ("past_k", "past_v")}
+    y, *caches = run(replace(imported, mod=mod), given)
+    np.testing.assert_allclose(y, sequences.answer(given["x"]), rtol=0, atol=3e-2)
+    for cache, exact in zip(caches, sequences.exact, strict=True):
+        rows = exact[:, :, :4].astype("f4")
+        wanted = rounded(rows) if dtype == "int8" else rows.astype(dtype)
+        kept = (widened(a[:, :, :4]) if dtype == "int8" else a[:, :, :4] for a in (cache, wanted))
+        np.testing.assert_allclose(*kept, rtol=0, atol=4e-2 if dtype == "int8" else 2e-3)
+        assert cache.dtype == dtype and not cache[:, :, 4:].any()
+
+
+def test_caches_that_cannot_have_another_type():
+    def compiled(given: onnx.ModelProto, **options: object) -> None:
+        driver.compile_programs(given, ["arm64"], cache_dtype="int8", **options)
+
+    with pytest.raises(
+        UnsupportedError, match="'past_k' beside one that is no state; give --state"
+    ):
+        compiled(model(), states=["past_k=present_k"])
+    other = model()
+    other.graph.node.append(helper.make_node("Neg", ["present_k"], ["negative"]))
+    other.graph.output.append(helper.make_tensor_value_info("negative", TensorProto.FLOAT, None))
+    with pytest.raises(UnsupportedError, match="'past_k' is read by more than attention"):
+        compiled(other)
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["h", "x"], ["next"])], "g",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "hx"],
+        [helper.make_tensor_value_info("next", TensorProto.FLOAT, [3])],
+    )  # fmt: skip
+    recurrent = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    for states in ([], ["h=next"]):
+        with pytest.raises(UnsupportedError, match="none of the model's states is a cache"):
+            compiled(recurrent, states=states)
+    with pytest.raises(InputError, match="a program for each of several shapes"):
+        cache = (1, KEPT, CAP, SIZE)
+        given = {"past_k": cache, "past_v": cache}
+        listed = tuple({"x": (1, rows, 160), **given} for rows in (1, 4))
+        compiled(model(), dynamic=DynamicOptions(listed=listed))
+    with pytest.raises(InputError, match="cache_dtype 'f8' is not known; choose from f32, f16"):
+        driver.compile_programs(model(), ["arm64"], cache_dtype="f8")

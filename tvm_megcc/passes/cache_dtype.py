@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import tvm
 from tvm import relax, tirx
@@ -91,7 +92,7 @@ class _Caches:
     def __init__(self, func: relax.Function, dtype: str, names: Sequence[str]) -> None:
         self.func, self.dtype, self.names = func, dtype, names
         bindings = [b for block in func.body.blocks for b in block.bindings]
-        self.values = {b.var: b.value for b in bindings}
+        self.values: dict[relax.Expr, Any] = {b.var: b.value for b in bindings}
         whole = self._source(func.body.body)
         whole = self.values.get(whole, whole)
         is_tuple = isinstance(whole, relax.Tuple)

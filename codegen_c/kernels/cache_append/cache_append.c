@@ -7,7 +7,8 @@
 // cost: 2 * s * row_bytes
 // when: row_bytes == d * sizeof(T)
 // kernel: cache_append dtype=f32,f64,f16,bf16,i8,u8 CACHE_BITS=0
-// kernel: cache_append_f16 dtype="x=f32 past=f16" CACHE_BITS=16 cost="6 * s * d"
+// kernel: cache_append_f16 dtype="x=f32 past=f16" isa=simd CACHE_BITS=16
+//   cost="6 * s * d"
 // kernel: cache_append_i8 dtype="x=f32 past=i8" CACHE_BITS=8 cost="12 * s * d"
 //   when="row_bytes == d + 4"
 //
@@ -16,7 +17,7 @@
 #if CACHE_BITS == 8
 #include "megcc_cache_row.h"
 #elif CACHE_BITS == 16
-#include "simd/megcc_f16.h"
+#include "simd/megcc_vh.h"
 #endif
 #include "megcc_kernel.h"
 #include "megcc_move.h"
@@ -37,7 +38,9 @@ MEGCC_INLINE void megcc_append_row(uint8_t *to, const uint8_t *from, int32_t d, 
   megcc_cache_row_rounded(x, y, d);
 #else
   uint16_t *const y = made;
-  for (int32_t i = 0; i < d; ++i) y[i] = megcc_f32_to_f16(x[i]);
+  int32_t i = 0;
+  for (; i + MEGCC_VL <= d; i += MEGCC_VL) megcc_vh_store(y + i, megcc_vf_load(x + i));
+  for (; i < d; ++i) y[i] = megcc_f32_to_f16(x[i]);
 #endif
 #endif
 }
