@@ -196,6 +196,13 @@ def test_other_attention_stays(change):
         frontend.from_onnx(model, states=STATES)
 
 
+def test_old_operators_stay():
+    model = optimum_models.built(TINY, "f32")
+    model.opset_import[0].version = 11
+    with pytest.raises(InputError, match="the model is of opset 11, 13 is needed; so the cache"):
+        with_capacity(model, PAIRS)
+
+
 def test_a_pair_alone_is_refused():
     model = optimum_models.built(TINY, "f32")
     with pytest.raises(InputError, match="reads no values of another cache|whose keys are no pair"):

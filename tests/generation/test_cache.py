@@ -134,7 +134,7 @@ def test_options_of_packages_that_generate(folder: Path, tmp_path: Path) -> None
     assert tvm_megcc.generate(tmp_path / "all", PROMPT, max_tokens=30).tokens == wanted.tokens
 
 
-@pytest.mark.parametrize("name", ["states", "apart"])
+@pytest.mark.parametrize("name", ["states", "apart", "int8"])
 def test_c_functions(folder: Path, tmp_path: Path, name: str) -> None:
     program = built(folder / name / "package", "caches.c", tmp_path, SANITIZE)
     leaks = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}

@@ -152,9 +152,6 @@ class _Rewriter:
         return self.held[values]
 
     def _unsqueezed(self, name: str, axes: range) -> str:
-        opset = self.finder.nodes.opsets.get("", 1)
-        if opset < 13:
-            return self._add("Unsqueeze", name, axes=list(axes))
         return self._add("Unsqueeze", name, self._ints(*axes))
 
     def _cut(self, shape: str, start: int, end: int) -> str:

@@ -31,6 +31,9 @@ SIZES = ((1, 1, 5), (2, 3, 4), (1, 7, 0), (2, 2, 1))
 #: Numbers in a mask's graph up to which lengths around them are tried out, and how many.
 LARGEST, MOST = 1 << 16, 16
 
+#: The first opset in which all has the form that is written here.
+OLDEST = 13
+
 _MASK, _POSITIONS = "attention_mask", "position_ids"
 _TOKENS = ("input_ids", "inputs_embeds", _POSITIONS)
 
@@ -102,6 +105,9 @@ class Finder:
         self.graph, self.nodes = model.graph, Nodes(model)
         self.ports = {port.name: port for port in model.graph.input}
         self.lengths = ports_of_lengths(model.graph)
+        opset = self.nodes.opsets.get("", 1)
+        if opset < OLDEST:
+            raise Unlike(f"the model is of opset {opset}, {OLDEST} is needed")
         self.caches: Sequence[Cache] = ()
         self._trials: dict[tuple[int, int, int, bool], Trial] = {}
         self._causal: dict[tuple[Term, ...], int] = {}
@@ -275,14 +281,11 @@ class Finder:
             elif is_weights:
                 raise Unlike(f"{label(node)} reads the weights '{name}'")
             elif is_of(node, "Softmax"):
-                if attributes(node).get("axis", -1 if self._new_softmax() else 1) not in (-1, 3):
+                if attributes(node).get("axis", -1) not in (-1, 3):
                     raise Unlike(f"{label(node)} is along another axis than that of the rows")
                 name, is_weights = node.output[0], True
             else:
                 name = self._masked(found, node, name)
-
-    def _new_softmax(self) -> bool:
-        return bool(self.nodes.opsets.get("", 1) >= 13)
 
     def _weights_reader(self, name: str) -> onnx.NodeProto:
         """The node that reads weights, also where it is a Where that makes NaNs 0."""
