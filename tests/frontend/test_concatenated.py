@@ -15,6 +15,7 @@ from tvm_megcc import frontend, zoo
 from tvm_megcc.errors import InputError
 from tvm_megcc.frontend.cache_states import cache_states
 from tvm_megcc.frontend.capacity import CAPACITY, concatenated_pairs, with_capacity
+from tvm_megcc.frontend.load import sort
 
 optimum_models = load("optimum_models")
 
@@ -47,8 +48,39 @@ def session(model: onnx.ModelProto) -> ort.InferenceSession:
     ("family", "mask", "given"), FORMS, ids=[f"{f}-{m}{'-fused' * bool(g)}" for f, m, g in FORMS]
 )
 def test_what_it_becomes_is_the_same_model(family, mask, given):
+    compared(optimum_models.built(TINY, "f32", family, mask, **given))
+
+
+def test_caps_and_windows_stay():
+    """Scores are 1.5 * tanh(scores / 1.5), and a row sees the last four."""
+    model = optimum_models.built(TINY, "f32")
+    graph = model.graph
+    for name, value in (("cap", np.array(1.5, "f4")), ("window", np.array(4))):
+        graph.initializer.append(numpy_helper.from_array(value, name))
+    for k in range(TINY.layers):
+        softmax = node_of(graph, "Softmax", k)
+        add = next(node for node in graph.node if node.output[0] == softmax.input[0])
+        names = [f"{what}_{k}" for what in ("part", "turned", "capped")]
+        graph.node.append(helper.make_node("Div", [add.input[0], "cap"], [names[0]], names[0]))
+        graph.node.append(helper.make_node("Tanh", [names[0]], [names[1]], names[1]))
+        graph.node.append(helper.make_node("Mul", [names[1], "cap"], [names[2]], names[2]))
+        add.input[0] = names[2]
+    seen = node_of(graph, "LessOrEqual")
+    made = [
+        helper.make_node("Add", [seen.input[0], "window"], ["reach"], "reach"),
+        helper.make_node("Greater", ["reach", seen.input[1]], ["near"], "near"),
+        helper.make_node("And", ["near", "not_later"], list(seen.output), "both"),
+    ]
+    seen.output[0] = "not_later"
+    graph.node.extend(made)
+    sort(graph)
+    changed = compared(model)
+    caps = [a.f for n in changed.graph.node for a in n.attribute if a.name == "softcap"]
+    assert caps == [1.5] * TINY.layers
+
+
+def compared(model: onnx.ModelProto) -> onnx.ModelProto:
     """By ONNX Runtime, before and after; of two rows in a batch one is shorter, padded left."""
-    model = optimum_models.built(TINY, "f32", family, mask, **given)
     changed = with_capacity(copied(model), PAIRS)
     kinds = [node.op_type for node in changed.graph.node]
     assert kinds.count("GroupQueryAttention") == TINY.layers and "Softmax" not in kinds
@@ -78,6 +110,7 @@ def test_what_it_becomes_is_the_same_model(family, mask, given):
         filled = {PAIRS[name]: a for name, a in zip(names[1:], found[1:], strict=True)}
         for name in caches:
             np.testing.assert_allclose(filled[name][:, :, 3:past], grown[name][:, :, 3:], atol=1e-5)
+    return changed
 
 
 @pytest.mark.parametrize("model", [zoo.decoder(), optimum_models.built(TINY, "f32")])
