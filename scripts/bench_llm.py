@@ -31,6 +31,7 @@ from typing import Any
 import llm_models
 import numpy as np
 import onnx
+import optimum_models
 import pages
 import timing
 from bench_peers import FIGURES, commit
@@ -80,7 +81,8 @@ class Counted:
         others = [figure.get(name, ()) for name in (*PEERS, "wanted")]
         what = "prefill, per multiply-add" if figure["what"] == "prefill" else "a token, M"
         cells = [_pasts(values, digits) for values in (self.ours, *others)]
-        return [f"{figure['form']}, {what}", figure["arch"], *cells]
+        operators = f"{figure['operators']}'s operators, " if "operators" in figure else ""
+        return [f"{figure['form']}, {operators}{what}", figure["arch"], *cells]
 
 
 def _pasts(values: Sequence[float], digits: int) -> str:
@@ -123,7 +125,8 @@ def counts(figure: Mapping[str, Any], dims: Dims, folder: Path) -> Counted:
     prefill = figure["what"] == "prefill"
     dims = replace(dims, vocabulary=FEW_TOKENS) if prefill else dims
     model, out = folder / "model.onnx", folder / "package"
-    onnx.save(llm_models.built(dims, form), model)
+    built = optimum_models.built if "operators" in figure else llm_models.built
+    onnx.save(built(dims, form), model)
     driver.compile_model(model, out, archs=[arch], states=llm_models.STATES)
     opened = package.load(out)
     flags = ["-include", str(instruction_counts.MARKS)]
@@ -132,6 +135,8 @@ def counts(figure: Mapping[str, Any], dims: Dims, folder: Path) -> Counted:
     found = []
     for past, length in asked:
         given = llm_models.step(dims, form, past, length, CAPACITY)
+        if "operators" in figure:
+            given["position_ids"] = np.arange(past, past + length)[None]
         _, counted = instruction_counts.of_inference(
             runner, arch, given, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
         )
