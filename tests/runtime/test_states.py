@@ -141,7 +141,8 @@ def test_ports_that_differ():
 
 def test_open_dims_that_must_agree(tmp_path):
     """A run whose output would be larger than the input is refused."""
-    nodes = [helper.make_node("Concat", ["h", "x"], ["y"], axis=0)]
+    nodes = [helper.make_node("Concat", ["h", "x"], ["longer"], axis=0)]
+    nodes += [helper.make_node("Relu", ["longer"], ["y"])]
     ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [d]) for n, d in ("hn", "xm")]
     graph = helper.make_graph(
         nodes, "g", ports, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
