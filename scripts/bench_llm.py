@@ -31,6 +31,7 @@ from typing import Any
 import llm_models
 import numpy as np
 import onnx
+import optimum_models
 import pages
 import timing
 from bench_peers import FIGURES, commit
@@ -48,6 +49,9 @@ HOST_BEGIN = "<!-- Written by scripts/bench --llm --on host: begin -->"
 HOST_END = "<!-- end of host -->"
 MEMORY_BEGIN = "<!-- Written by scripts/bench --llm --on memory: begin -->"
 MEMORY_END = "<!-- end of memory -->"
+
+#: The program that maps a package's file and says what it has in memory.
+MAPPED = Path(__file__).resolve().with_name("mapped_memory.c")
 
 DIMS, LAYERS = Dims(), 30
 #: Rows of the caches of what is counted, and filled ones.
@@ -77,7 +81,8 @@ class Counted:
         others = [figure.get(name, ()) for name in (*PEERS, "wanted")]
         what = "prefill, per multiply-add" if figure["what"] == "prefill" else "a token, M"
         cells = [_pasts(values, digits) for values in (self.ours, *others)]
-        return [f"{figure['form']}, {what}", figure["arch"], *cells]
+        operators = f"{figure['operators']}'s operators, " if "operators" in figure else ""
+        return [f"{figure['form']}, {operators}{what}", figure["arch"], *cells]
 
 
 def _pasts(values: Sequence[float], digits: int) -> str:
@@ -120,7 +125,8 @@ def counts(figure: Mapping[str, Any], dims: Dims, folder: Path) -> Counted:
     prefill = figure["what"] == "prefill"
     dims = replace(dims, vocabulary=FEW_TOKENS) if prefill else dims
     model, out = folder / "model.onnx", folder / "package"
-    onnx.save(llm_models.built(dims, form), model)
+    built = optimum_models.built if "operators" in figure else llm_models.built
+    onnx.save(built(dims, form), model)
     driver.compile_model(model, out, archs=[arch], states=llm_models.STATES)
     opened = package.load(out)
     flags = ["-include", str(instruction_counts.MARKS)]
@@ -129,6 +135,8 @@ def counts(figure: Mapping[str, Any], dims: Dims, folder: Path) -> Counted:
     found = []
     for past, length in asked:
         given = llm_models.step(dims, form, past, length, CAPACITY)
+        if "operators" in figure:
+            given["position_ids"] = np.arange(past, past + length)[None]
         _, counted = instruction_counts.of_inference(
             runner, arch, given, opened.manifest, cpu=cpu, timeout=TIMEOUT_S
         )
@@ -290,21 +298,72 @@ def sizes(dims: Dims, folder: Path) -> list[Size]:
         Size("memory of compiling", f"{peak / 1e9:.2f} GB", "1.5 GB"),
         Size("package, beside the model's file", f"{more:+.1%}", "+5 %"),
     ]
-    opened = package.load(out)
-    runner = toolchain.build(out, opened.choose(None))
-    weights = sum(path.stat().st_size for path in (out / "model").glob("*.bin"))
     for length in (1, 64):
-        given = llm_models.step(dims, "int4", dims.context - length, length, dims.context)
-        toolchain.run_package(
-            runner, opened.choose(None), given, opened.manifest, launcher=measured
-        )
-        peak, _ = json.loads(report.read_text())
-        # The package's program keeps a copy of the caches, to give each run the same ones.
-        caches = 2 * sum(array.nbytes for array in given.values())
+        found = resident(out, llm_models.step(
+            dims, "int4", dims.context - length, length, dims.context
+        ))  # fmt: skip
+        if length == 1:
+            what = "memory of opening the package, beyond its mapped file"
+            rows.append(Size(what, f"{found.opening / 1e6:.1f} MB", "no packing"))
         tokens = "a token" if length == 1 else f"{length} tokens"
-        what = f"memory of {tokens} at once, beyond weights and caches of {dims.context:,} rows"
-        rows.append(Size(what, f"{(peak - weights - caches) / 1e6:.1f} MB", "24 MB"))
+        what = f"resident memory of {tokens} at once, with weights that are mapped, beyond them and"
+        what += f" caches of {dims.context:,} rows"
+        rows.append(Size(what, f"{found.beyond / 1e6:.1f} MB", "24 MB"))
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """Bytes that a process with a mapped package has in memory.
+
+    Attributes
+    ----------
+    opening : int
+        Anonymous memory that opening the package and making a context takes.
+    weights : int
+        Pages of the package's file, after a run.
+    states : int
+        Caches.
+    beyond : int
+        All else of the process, after a run.
+    """
+
+    opening: int
+    weights: int
+    states: int
+    beyond: int
+
+
+def resident(out: Path, given: Mapping[str, np.ndarray]) -> Resident:
+    """Run a package of one machine, compiled with ``--weights bin``, once in a process of its own.
+
+    Its file is mapped, and its states have one memory each. Raises ToolError if a tool is missing,
+    or where the system does not say what a process has in memory (Linux does).
+    """
+    opened = package.load(out)
+    arch, name = opened.choose(None), opened.manifest["name"]
+    library = toolchain.build(out, arch, runner=False)
+    program, inputs = library.with_name("mapped_memory"), library.with_name("inputs")
+    command = [*toolchain.find_compiler(arch).split(), "-std=c11", "-O2"]
+    command += [f'-DHEADER="{name}.h"', f"-DKERNELS={name}_kernels", f"-I{out / 'include'}"]
+    command += [str(MAPPED), str(library), "-lm", "-o", str(program)]
+    arrays = [given[port.name] for port in opened.inputs]
+    with inputs.open("wb") as file:
+        for array in arrays:
+            array.tofile(file)
+    (image,) = (out / "model").glob("*.bin")
+    dims = [",".join(map(str, array.shape)) for array in arrays]
+    for words in (command, [str(program), str(image), str(inputs), *dims]):
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode:
+            raise ToolError(f"{Path(words[0]).name}: {done.stderr.strip()[-300:]}")
+    found = json.loads(done.stdout)
+    start, open_, run = (found[when] for when in ("start", "opened", "run"))
+    weights = min(run["files"] - start["files"], image.stat().st_size)
+    return Resident(
+        open_["anonymous"] - start["anonymous"], weights, found["states"],
+        run["anonymous"] + run["files"] - weights - found["states"],
+    )  # fmt: skip
 
 
 def size_rows() -> Iterator[Size]:

@@ -63,15 +63,22 @@ def reached(
     archs: Sequence[str] = ARCHITECTURES,
     shapes: Mapping[str, Any] | None = None,
     preference: Preference = DEFAULT,
+    cache: str | None = None,
 ) -> set[Point]:
     """What a model reaches on some architectures.
+
+    With `cache` its inputs 1 and 2 are caches of this type, whose results are outputs 1 and 2.
 
     Raises
     ------
     tvm_megcc.errors.MegccError
         When it cannot be compiled.
     """
-    mod = frontend.from_onnx(model, shapes).mod
+    imported = frontend.from_onnx(model, shapes)
+    mod = imported.mod
+    if cache is not None:
+        names = [port.name for port in imported.inputs]
+        mod = passes.CacheDtype(cache, "main", [(1, 1), (2, 2)], names)(mod)
     for stage in ("canonicalise", "layout", "forward_memory"):
         mod = passes.stages(archs[0], preference=preference)[stage](mod)
     return matched(mod, archs, preference)

@@ -215,13 +215,14 @@ def tied() -> onnx.ModelProto:
     return g.model()
 
 
-def cached(softcap: float, kind: int = F32) -> onnx.ModelProto:
-    """Attention over a cache."""
+def cached(softcap: float, kind: int = F32, more: bool = False) -> onnx.ModelProto:
+    """Attention over a cache, whose keys and values are results; with a bias and sinks, too."""
     g = Nodes()
     x, past = g.x(1, 2, 64, dtype=kind), [g.x(1, 2, 9, 8, dtype=kind) for _ in range(2)]
     last, total = g.w(np.array([6], np.int32)), g.w(np.array(7, np.int32))
-    g.add("GroupQueryAttention", x, "", "", *past, last, total, domain="com.microsoft",
-          num_heads=4, kv_num_heads=2, softcap=softcap)  # fmt: skip
+    others = ["", "", "", g.x(1, 4, 2, 7, dtype=kind), g.x(4, dtype=kind)] if more else []
+    g.add("GroupQueryAttention", x, "", "", *past, last, total, *others, results=3,
+          domain="com.microsoft", num_heads=4, kv_num_heads=2, softcap=softcap)  # fmt: skip
     return g.model()
 
 

@@ -215,9 +215,11 @@ def test_reach_is_everything() -> None:
     for model in (
         models.quantised(), models.weights_alone(), models.halves(), models.bf16(), models.tied(),
         models.cached(0.0), models.cached(2.0), models.cached(0.0, TensorProto.FLOAT16),
-        models.quantised_tables(),
+        models.cached(0.0, more=True), models.quantised_tables(),
     ):  # fmt: skip
         found |= reach.reached(model, MACHINES)
+    for dtype in ("float16", "int8"):
+        found |= reach.reached(models.cached(0.0), cache=dtype)
     found |= reach.reached(models.narrowed(), preference=Preference(precision="fp16"))
     found |= reach.reached(models.quantised(), preference=Preference(softmax="integer"))
     for op in ("GlobalMaxPool", "GlobalAveragePool"):

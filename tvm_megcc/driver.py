@@ -115,7 +115,7 @@ def compile_model(
 
 
 def _states(options: CompileOptions, model: AnyPath | onnx.ModelProto) -> Sequence[str]:
-    """States of a model that generates: those of the options, else its caches that can be some."""
+    """States of a language model: those of the options, else its caches that can be some."""
     if options.states or model_file.kind(model) in model_file.NAMES:
         return options.states
     from tvm_megcc.frontend.cache_states import cache_states
@@ -181,6 +181,8 @@ def compile_programs(
     """
     options = given("compile_programs", options, fields, WRITING)
     options.check(model)
+    if options.cache_dtype is not None:
+        options = replace(options, states=_states(options, model))
     tell = progress or (lambda stage: None)
     tell("import")
     from tvm_megcc import pipeline

@@ -26,6 +26,9 @@ from tvm_megcc.memory_options import IO_PLACES, MemoryOptions
 #: Types of integers that ports can have -> our names of them.
 IO_DTYPES = {"int8": "i8", "uint8": "u8"}
 
+#: Types that caches can have -> TVM's names of them.
+CACHE_DTYPES = {"f32": "float32", "f16": "float16", "int8": "int8"}
+
 #: Positions of a language model's logits that are wanted.
 LOGITS = ("all", "last")
 
@@ -61,6 +64,11 @@ class CompileOptions:
         With ``last``, a language model's output ``logits`` has the last position of the input only,
         and what leads to it is computed for that alone. By default ``last`` with `generate`, else
         ``all``.
+    cache_dtype : {"f32", "f16", "int8"}, optional
+        Caches that attention appends to are of this type, and so are their ports; by default of the
+        model's. Rows of int8 have four elements more, which are the float that the others are
+        multiplied by. Caches that GroupQueryAttention appends to are states, unless `states` says
+        others.
     memory : MemoryOptions
         How the arena is planned, and how large it may be.
     preference : Preference
@@ -98,6 +106,7 @@ class CompileOptions:
     io: str = "caller"
     io_dtype: str | None = None
     logits: str | None = None
+    cache_dtype: str | None = None
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     preference: Preference = field(default_factory=Preference)
     dynamic: DynamicOptions = field(default_factory=DynamicOptions)
@@ -130,6 +139,11 @@ class CompileOptions:
         if self.logits not in (None, *LOGITS):
             raise InputError(
                 f"logits {self.logits!r} is not known; choose from {', '.join(LOGITS)}"
+            )
+        if self.cache_dtype not in (None, *CACHE_DTYPES):
+            raise InputError(
+                f"cache_dtype {self.cache_dtype!r} is not known; choose from"
+                f" {', '.join(CACHE_DTYPES)}"
             )
         if self.name is not None:
             from tvm_megcc.codegen_c import emit

@@ -9,7 +9,7 @@ Example
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -31,11 +31,11 @@ from tvm_megcc.forward.states import check_states
 from tvm_megcc.kernels.call_work import of_call
 from tvm_megcc.lower import lower, symbols_in
 from tvm_megcc.memory_options import MemoryOptions
-from tvm_megcc.options import DEFAULT, IO_DTYPES, CompileOptions
+from tvm_megcc.options import CACHE_DTYPES, DEFAULT, IO_DTYPES, CompileOptions
 from tvm_megcc.passes.integer_ports import Steps, steps_of
 from tvm_megcc.relax_tools import half
 from tvm_megcc.relax_tools.control_flow import called_by
-from tvm_megcc.relax_tools.declared_states import with_states
+from tvm_megcc.relax_tools.declared_states import states_of, with_states
 from tvm_megcc.relax_tools.exprs import dtype_name, dtype_of, shape_of
 from tvm_megcc.relax_tools.largest import largest_needed
 from tvm_megcc.relax_tools.names import named, names_of
@@ -141,6 +141,7 @@ def compile_for_each(
     found = plan_of(mod, entry.function) or DispatchPlan((), entry.function)
     mod, entry = _with_ports(mod, entry, found.functions, options)
     mod = _with_states(mod, entry, options.states)
+    mod, entry = _with_cache_dtype(mod, entry, found, options.cache_dtype)
     divided, equal = with_equal_dims(mod, found.functions)
     functions = [f for one in found.functions for f in (equal.get(one), one) if f]
     whole = functions == [entry.function]
@@ -198,6 +199,38 @@ def _with_states(mod: tvm.IRModule, entry: Entry, patterns: Sequence[str]) -> tv
         for output, name in pairs.items()
     ]
     return with_states(mod, numbers)
+
+
+def _with_cache_dtype(
+    mod: tvm.IRModule, entry: Entry, found: DispatchPlan, dtype: str | None
+) -> tuple[tvm.IRModule, Entry]:
+    """The module with caches of the type that the options ask for, and the entry with its ports."""
+    if dtype is None:
+        return mod, entry
+    if list(found.functions) != [entry.function]:
+        raise InputError(
+            f"--cache-dtype: model '{entry.name}' has a program for each of several shapes; compile"
+            " it for all sizes, or leave out --cache-dtype"
+        )
+    before = mod[entry.function]
+    pairs = states_of(mod)
+    mod = passes.CacheDtype(CACHE_DTYPES[dtype], entry.function, pairs, entry.input_names)(mod)
+    after = mod[entry.function]
+    changed = {
+        k for k, (a, b) in enumerate(zip(before.params, after.params, strict=True))
+        if str(a.ty.dtype) != str(b.ty.dtype)
+    }  # fmt: skip
+
+    def types(said: Sequence[str], numbers: Collection[int]) -> list[str]:
+        name = dtype_name(CACHE_DTYPES[dtype])
+        return [name if k in numbers else old for k, old in enumerate(said)]
+
+    outputs = {b for a, b in pairs if a in changed}
+    return mod, replace(
+        entry,
+        input_dtypes=types(entry.input_dtypes, changed),
+        output_dtypes=types(entry.output_dtypes, outputs),
+    )
 
 
 def _bundle(

@@ -15,7 +15,7 @@ from tvm_megcc.codegen_c.emit.function_words import DRAW_OPERANDS
 from tvm_megcc.codegen_c.emit.function_words import pools as pools_of
 from tvm_megcc.codegen_c.sources import generated
 from tvm_megcc.core.machine import by_architecture
-from tvm_megcc.core.program import Call, Port, PortType
+from tvm_megcc.core.program import Call, Port, PortType, Program
 from tvm_megcc.dims import fixed
 from tvm_megcc.errors import InputError
 
@@ -187,9 +187,21 @@ def _state_lines(upper: str, codes: Mapping[str, Compiled]) -> str:
     program = next(iter(codes.values())).codes[0].program
     if not program.states:
         return ""
-    pairs = [(program.inputs[a].name, program.outputs[b].name) for a, b in program.states]
-    lines = "".join(f"//   {_in_comment(a)} = {_in_comment(b)}\n" for a, b in pairs)
-    return f"{_STATES}{lines}#define {upper}_STATES {len(pairs)}\n"
+    lines = ""
+    for a, b in program.states:
+        names = (_in_comment(port.name) for port in (program.inputs[a], program.outputs[b]))
+        lines += f"//   {' = '.join(names)}{_row_remark(program, b)}\n"
+    return f"{_STATES}{lines}#define {upper}_STATES {len(program.states)}\n"
+
+
+def _row_remark(program: Program, output: int) -> str:
+    """What a row of an output is, of a cache whose rows are rounded; else empty."""
+    tensor = program.tensors[program.outputs[output].tensor]
+    kernels = {kernel.template for kernel in program.kernels}
+    size = tensor.shape[-1] if tensor.shape else 0
+    if tensor.dtype != "i8" or "cache_append_i8" not in kernels or not isinstance(size, int):
+        return ""
+    return f": rows of {size - 4} numbers in int8, then their scale, a float"
 
 
 def _in_comment(name: str) -> str:

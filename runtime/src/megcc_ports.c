@@ -139,7 +139,11 @@ static megcc_status_t find_for(const megcc_context_t *c, uint32_t index, const v
   if ((status = number_of(c, &index, section)) != MEGCC_OK) return status;
   if ((status = megcc_ready(c)) != MEGCC_OK) return status;
   megcc_find_port(c, index, p);
-  if (c->shaped != NULL && c->shaped->ops->waits(c->model, &p->tensor)) return MEGCC_ERR_DATA;
+  // A state has the bytes of its input, wherever a run makes the output before it is stored.
+  if (c->shaped != NULL && megcc_partner(c->model, index) == MEGCC_NONE &&
+      c->shaped->ops->waits(c->model, &p->tensor)) {
+    return MEGCC_ERR_DATA;
+  }
   if (bytes != p->tensor.bytes) return MEGCC_ERR_SIZE;
   return data == NULL && bytes > 0 ? MEGCC_ERR_NULL : MEGCC_OK;
 }

@@ -235,6 +235,12 @@ static size_t dims_at(const megcc_model_t *m, uint32_t port) {
   return at;
 }
 
+// Whether the bytes of a port are known after a run alone. A state has those of its input, wherever
+// a run makes the output before it is stored.
+static int port_waits(const megcc_model_t *m, uint32_t port, const megcc_tensor_t *t) {
+  return megcc_partner(m, port) == MEGCC_NONE && megcc_waits_for_data(m, t);
+}
+
 // The dims of a port as they are known at present, and no bytes before a run says them.
 static void describe(const megcc_context_t *c, uint32_t port, megcc_tensor_info_t *info) {
   const struct megcc_shaped *s = c->shaped;
@@ -244,7 +250,7 @@ static void describe(const megcc_context_t *c, uint32_t port, megcc_tensor_info_
   int32_t *to = s->dims + dims_at(m, port);
   uint32_t d;
   info->dims = to;
-  if (!c->has_run && megcc_waits_for_data(m, &t)) info->bytes = 0;
+  if (!c->has_run && port_waits(m, port, &t)) info->bytes = 0;
   if (port < m->count[MEGCC_S_INPUTS] && !s->resolved) {
     size_t at;
     const uint32_t *w = signature(s->model, port, &at);
@@ -274,7 +280,7 @@ static void unbind_changed(megcc_context_t *c) {
     size_t now = 0;
     (void)megcc_value_bytes(s, &t, &now);
     c->port[i].flags &= ~(uint32_t)MEGCC_PORT_FILLED;
-    if (now == s->port_bytes[i] && !megcc_waits_for_data(m, &t) &&
+    if (now == s->port_bytes[i] && !port_waits(m, i, &t) &&
         (uintptr_t)c->port[i].bound % t.element == 0) {
       continue;
     }

@@ -79,10 +79,17 @@ MODES = {
 
 @dataclass(frozen=True)
 class Job:
-    """A package, and the inputs of each of its runs, which happen in one context."""
+    """A package, and the inputs of each of its runs, which happen in one context.
+
+    Attributes
+    ----------
+    goes_on : sequence of bool
+        Whether the states of a run are as the run before left them, and not those of the feed.
+    """
 
     package: Package
     feeds: Sequence[dict[str, np.ndarray]]
+    goes_on: Sequence[bool]
 
 
 @dataclass
@@ -322,8 +329,8 @@ def _encode(jobs: Sequence[Job], number: dict[str, int]) -> bytes:
         package = job.package
         out.append(struct.pack("<II", number[package.name], len(package.image)))
         out += [_padded(package.image), struct.pack("<II", len(job.feeds), 0)]
-        for feed in job.feeds:
-            out.append(struct.pack("<II", len(package.inputs), 0))
+        for feed, goes_on in zip(job.feeds, job.goes_on, strict=True):
+            out.append(struct.pack("<II", len(package.inputs), goes_on))
             for name in package.inputs:
                 array = np.asarray(feed[name])
                 # Nobody has the data of a tensor that is only there to be refused.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import resource
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,13 @@ PLACES = (
 
 
 def _compile(
-    path: str, name: str, archs: Sequence[str], optimize: str, places: Places, serving: Serving
+    path: str,
+    name: str,
+    archs: Sequence[str],
+    optimize: str,
+    places: Places,
+    serving: Serving,
+    states: Sequence[str],
 ) -> Compiled:
     from tvm_megcc import driver
     from tvm_megcc.codegen_c import emit
@@ -124,7 +130,7 @@ def _compile(
         dynamic = DynamicOptions(serving.listed, serving.buckets)
         programs = driver.compile_programs(
             path, resolve(archs), name=name, preference=preference, io=places.io, memory=memory,
-            input_shapes=serving.shapes, dynamic=dynamic,
+            input_shapes=serving.shapes, dynamic=dynamic, states=states,
         )  # fmt: skip
         for arch, program in zip(archs, programs.values(), strict=True):
             files = emit.package({resolve([arch])[0]: program}, name=name, weights="bin")
@@ -169,12 +175,16 @@ class Compiler:
         archs: Sequence[str],
         places: Places = PLACES[0],
         serving: Serving = AS_IT_IS,
+        states: Mapping[str, str] | None = None,
     ) -> Compiled:
         """Compile one model; never raises for what the model does."""
+        pairs = tuple(f"{a}={b}" for a, b in (states or {}).items())
         path = self.folder / f"{name}.onnx"
         path.write_bytes(model)
         try:
-            return self._request(str(path), name, tuple(archs), self.optimize, places, serving)
+            return self._request(
+                str(path), name, tuple(archs), self.optimize, places, serving, pairs
+            )
         finally:
             path.unlink(missing_ok=True)
 

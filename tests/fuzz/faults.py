@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from tests.fuzz.grouped_queries import is_chunk_of_batch, is_long
 from tvm_megcc.core.this_machine import host_arch
 
 Array = np.ndarray
@@ -55,6 +56,10 @@ def of_ort(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
         return "it slides a sum over the channels, in which NaN and infinity stay"
     if node.op_type == "RotaryEmbedding" and _has_odd_heads(node, arrays):
         return "it leaves the last element of a head as it is in its memory"
+    if is_long(node, arrays):
+        return "the present would have gigabytes"
+    if is_chunk_of_batch(node, arrays):
+        return "of several sequences it takes one row each behind a past"
     if node.op_type == "Normalizer" and _wraps(node, arrays[node.input[0]]):
         return "it squares integers in their own type"
     if node.op_type == "MaxUnpool" and _is_larger(node, arrays):
@@ -439,6 +444,8 @@ def _is_same(node: onnx.NodeProto) -> bool:
 def of_reference(node: onnx.NodeProto, arrays: Mapping[str, Array]) -> str:
     """Why the answer of `onnx.reference` is none; empty where it is one."""
     given = attributes(node)
+    if is_long(node, arrays):
+        return "the present would have gigabytes"
     if node.op_type == "Resize" and given.get("antialias", 0):
         if arrays[node.input[0]].dtype.kind in "iu":
             return "it cuts once what ONNX Runtime rounds after every axis; ONNX says nothing of it"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import onnx
@@ -34,6 +34,9 @@ class Run:
         Whether `onnx.reference` calls them an error, too.
     node : str
         The node that is called an error.
+    goes_on : bool
+        Whether the states are what the run before left in their memory. Nobody knows their values
+        before that run, so they and `values` are the feed's only until `continued`.
     """
 
     feed: dict[str, Array]
@@ -41,11 +44,14 @@ class Run:
     error: str = ""
     certain: bool = False
     node: str = ""
+    goes_on: bool = False
 
 
 def runs(graph: Graph, rng: Random) -> list[Run]:
     """The graph's own inputs, then others."""
     found = [_of(graph, graph.inputs, graph.values)]
+    if graph.states:
+        found += _steps(graph, rng)
     if graph.open_dims:
         found += [_run(graph, _resized(graph, rng)) for _ in range(rng.between(1, 3))]
         if rng.chance(0.5):
@@ -60,6 +66,28 @@ def runs(graph: Graph, rng: Random) -> list[Run]:
 def evaluated(graph: Graph, feed: dict[str, Array]) -> Run:
     """The run of a feed."""
     return _run(graph, feed)
+
+
+def continued(graph: Graph, run: Run, before: dict[str, Array]) -> Run:
+    """A run that goes on, with the states that the run before gave among its outputs."""
+    given = {port: before[output] for port, output in graph.states.items() if output in before}
+    return replace(_run(graph, {**run.feed, **given}), goes_on=run.goes_on)
+
+
+def _steps(graph: Graph, rng: Random) -> list[Run]:
+    """Runs after the first one, each with the states that the one before left."""
+    count = min([rng.between(1, 4), *map(len, graph.later.values())])
+    return [Run(_step(graph, rng, k), None, "not known", goes_on=True) for k in range(count)]
+
+
+def _step(graph: Graph, rng: Random, number: int) -> dict[str, Array]:
+    feed = dict(graph.inputs)
+    for port, array in graph.inputs.items():
+        if port in graph.later:
+            feed[port] = graph.later[port][number]
+        elif port not in graph.states and evaluate.is_float(array.dtype):
+            feed[port] = rng.array(array.dtype, array.shape, tame=True)
+    return feed
 
 
 def partly(graph: Graph, feed: dict[str, Array]) -> dict[str, Array]:
@@ -111,6 +139,8 @@ def _of(graph: Graph, feed: dict[str, Array], values: dict[str, Array]) -> Run:
     for node in graph.nodes:
         if text := unsaid.undefined(node, values):
             return Run(feed, None, text)
+    if any(values[a].shape != values[b].shape for a, b in graph.states.items()):
+        return Run(feed, None, "a state would have other dims than its memory")
     return Run(feed, values)
 
 

@@ -38,10 +38,13 @@ def write(finding: Finding, folder: Path) -> Path:
         "kind": finding.kind,
         "mode": finding.mode,
         "places": asdict(case.places),
+        **({"states": case.graph.states} if case.graph.states else {}),
         "nodes": [" ".join(onnx.printer.to_text(n).split())[:200] for n in case.graph.nodes],
         "model": _text(model),
         "runs": [{n: _array(a) for n, a in run.feed.items()} for run in case.runs],
     }
+    if case.graph.states:
+        content["goes_on"] = [run.goes_on for run in case.runs]
     mark = zlib.crc32(json.dumps([content["model"], content["runs"]]).encode())
     path = folder / f"{finding.kind}_{ops}_{mark:08x}.json"
     path.write_text(json.dumps(content, indent=1) + "\n")
@@ -74,6 +77,7 @@ def read(path: Path) -> tuple[dict[str, Any], Graph, list[dict[str, Array]]]:
         weights={w.name: onnx.numpy_helper.to_array(w) for w in graph.initializer},
         outputs=[p.name for p in graph.output],
         open_dims={n: row for n, row in dims.items() if any(row)},
+        states=content.get("states", {}),
     )
     return content, made, feeds
 

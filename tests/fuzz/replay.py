@@ -7,6 +7,7 @@ sentence, or a status.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz import evaluate, findings
@@ -32,7 +33,11 @@ def replay(session: Session, paths: Sequence[Path]) -> dict[str, str]:
             raise
         modes = dict.fromkeys(("sanitized", content["mode"]))
         kept = tuple(mode for mode in modes if mode in session.builders)
-        its_runs = [evaluated(graph, feed) for feed in feeds]
+        goes_on = content.get("goes_on", [False] * len(feeds))
+        its_runs = [
+            replace(evaluated(graph, feed), goes_on=more)
+            for feed, more in zip(feeds, goes_on, strict=True)
+        ]
         places = Places(**content.get("places", {}))
         cases[number] = (path.name, Case(number, graph, its_runs, kept, places=places))
     found = session.judge([case for _, case in cases.values()])

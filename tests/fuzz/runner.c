@@ -75,10 +75,14 @@ static void backwards(void *user, megcc_range_fn range, const void *task, int32_
 
 enum { MAX_PORTS = 256 };
 
+// `output[i]` is one more than the number of the output that shares an input's memory, or 0. Such
+// an input, a state, stays in its memory from run to run; `before` and `after` are what was there
+// when the present run began, and when it had ended.
 struct run {
   megcc_context_t *context;
-  void *arena, *inputs[MAX_PORTS], *outputs[MAX_PORTS];
-  uint32_t n_inputs, n_outputs;
+  void *arena, *inputs[MAX_PORTS], *outputs[MAX_PORTS], *before[MAX_PORTS], *after[MAX_PORTS];
+  size_t bytes[MAX_PORTS];
+  uint32_t n_inputs, n_outputs, output[MAX_PORTS];
 };
 
 #define TRY(what, call)               \
@@ -90,7 +94,40 @@ struct run {
     }                                 \
   } while (0)
 
-static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, enum stage *stage) {
+// A state is bound by its input, or, `by_output`, by its output.
+static megcc_status_t bind_input(struct run *r, uint32_t i, int by_output) {
+  if (r->output[i] && by_output) {
+    return megcc_bind_output(r->context, r->output[i] - 1, r->inputs[i], r->bytes[i]);
+  }
+  return megcc_bind_input(r->context, i, r->inputs[i], r->bytes[i]);
+}
+
+static int is_state(const struct run *r, uint32_t output) {
+  uint32_t i;
+  for (i = 0; i < r->n_inputs; ++i) {
+    if (r->output[i] == output + 1) return 1;
+  }
+  return 0;
+}
+
+// All states at once, to or from copies of them.
+static void copy_states(const struct run *r, void *const *to, void *const *from) {
+  uint32_t i;
+  for (i = 0; i < r->n_inputs; ++i) {
+    if (r->output[i]) memcpy(to[i], from[i], r->bytes[i]);
+  }
+}
+
+static void release_input(struct run *r, uint32_t i) {
+  free(r->inputs[i]);
+  free(r->before[i]);
+  free(r->after[i]);
+  r->inputs[i] = r->before[i] = r->after[i] = NULL;
+}
+
+// One with states goes on with what is in their memory, unless `anew`.
+static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, int anew, int by_output,
+                              enum stage *stage) {
   size_t n;
   uint32_t i;
   for (i = 0; i < r->n_inputs; ++i) {
@@ -103,13 +140,21 @@ static megcc_status_t prepare(struct run *r, const uint32_t *const *inputs, enum
   TRY(ARENA, megcc_set_arena(r->context, r->arena, n));
   for (i = 0; i < r->n_inputs; ++i) {
     const uint32_t rank = inputs[i][0], size = inputs[i][1 + rank];
-    r->inputs[i] = block(size);
-    memcpy(r->inputs[i], inputs[i] + 2 + rank + (rank & 1), size);
-    TRY(INPUT, megcc_bind_input(r->context, i, r->inputs[i], size));
+    if (anew) release_input(r, i);
+    if (r->inputs[i] == NULL) {
+      r->inputs[i] = block(size);
+      r->before[i] = block(size);
+      r->after[i] = block(size);
+      r->bytes[i] = size;
+      memcpy(r->inputs[i], inputs[i] + 2 + rank + (rank & 1), size);
+    }
+    TRY(INPUT, bind_input(r, i, by_output));
   }
+  copy_states(r, r->before, r->inputs);
   for (i = 0; i < r->n_outputs; ++i) {
     megcc_tensor_info_t t;
     megcc_status_t status;
+    if (is_state(r, i)) continue;
     TRY(OUTPUT, megcc_output_info(r->context, i, &t));
     TRY(OUTPUT, fits(t.bytes) ? MEGCC_OK : MEGCC_ERR_MEMORY);
     r->outputs[i] = block(t.bytes);
@@ -165,14 +210,15 @@ static void answer(uint32_t job, uint32_t number, uint32_t stage, uint32_t statu
 }
 
 // One run, then the same again in pieces: run `2 * number` and, where it differs, the next.
-static void run_once(uint32_t job, uint32_t number, struct run *r, const uint32_t *const *inputs) {
+static void run_once(uint32_t job, uint32_t number, struct run *r, const uint32_t *const *inputs,
+                     int anew) {
   enum stage stage = FINE;
   char *first = NULL, *second = NULL;
   size_t length = 0, other = 0;
   uint32_t i;
   megcc_status_t status;
   answer(job, 2 * number, BEGUN, 0, 0, NULL, 0);
-  status = prepare(r, inputs, &stage);
+  status = prepare(r, inputs, anew, job & 1, &stage);
   if (status == MEGCC_OK) status = collect(r, &stage, &first, &length);
   if (status != MEGCC_OK) {
     answer(job, 2 * number, stage, status, 0, NULL, 0);
@@ -180,6 +226,8 @@ static void run_once(uint32_t job, uint32_t number, struct run *r, const uint32_
     answer(job, 2 * number, FINE, MEGCC_OK, r->n_outputs, first, length);
     answer(job, 2 * number + 1, BEGUN, 0, 0, NULL, 0);
     megcc_set_parallel(r->context, backwards, NULL);
+    copy_states(r, r->after, r->inputs);
+    copy_states(r, r->inputs, r->before);
     status = megcc_run(r->context);
     stage = AGAIN;
     if (status == MEGCC_OK) status = collect(r, &stage, &second, &other);
@@ -189,15 +237,17 @@ static void run_once(uint32_t job, uint32_t number, struct run *r, const uint32_
       answer(job, 2 * number + 1, FINE, MEGCC_OK, r->n_outputs, second, other);
     }
     megcc_set_parallel(r->context, NULL, NULL);
+    copy_states(r, r->inputs, r->after);
   }
   free(first);
   free(second);
   free(r->arena);
   r->arena = NULL;
   for (i = 0; i < MAX_PORTS; ++i) {
-    free(r->inputs[i]);
+    // Of a run that failed nobody knows what its states are.
+    if (!r->output[i] || status != MEGCC_OK) release_input(r, i);
     free(r->outputs[i]);
-    r->inputs[i] = r->outputs[i] = NULL;
+    r->outputs[i] = NULL;
   }
 }
 
@@ -227,22 +277,26 @@ static void run_job(uint32_t job, int skip) {
     if (status == MEGCC_OK) {
       megcc_input_count(model, &r.n_inputs);
       megcc_output_count(model, &r.n_outputs);
+      for (k = 0; k < r.n_inputs; ++k) {
+        uint32_t output;
+        if (megcc_state_output(model, k, &output) == MEGCC_OK) r.output[k] = output + 1;
+      }
     } else {
       answer(job, 0, OPEN, status, 0, NULL, 0);
     }
   }
   for (k = 0; k < runs; ++k) {
     const uint32_t *inputs[MAX_PORTS];
-    const uint32_t count = word();
+    const uint32_t count = word(), goes_on = word();
     uint32_t i;
-    word();
     for (i = 0; i < count; ++i) {
       inputs[i] = (const uint32_t *)at;
       at += 8 + inputs[i][0] * 4 + (inputs[i][0] & 1) * 4;
       bytes(inputs[i][1 + inputs[i][0]]);
     }
-    if (!skip && status == MEGCC_OK) run_once(job, k, &r, inputs);
+    if (!skip && status == MEGCC_OK) run_once(job, k, &r, inputs, !goes_on);
   }
+  for (k = 0; k < MAX_PORTS; ++k) release_input(&r, k);
   if (r.context != NULL) megcc_release(r.context);
   free(aligned);
   free(handle);

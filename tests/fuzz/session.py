@@ -20,7 +20,7 @@ from tests.fuzz.building import MODES, Answer, Builder, Job
 from tests.fuzz.compiling import PLACES, SECONDS, Compiled, Compiler, Places
 from tests.fuzz.data import Random
 from tests.fuzz.evaluate import Array
-from tests.fuzz.feeds import Run, evaluated, partly, runs
+from tests.fuzz.feeds import Run, continued, evaluated, partly, runs
 from tests.fuzz.judge import Judge
 from tests.fuzz.minimise import minimise
 from tests.fuzz.serving import Serving, serving
@@ -70,6 +70,8 @@ class Finding:
         internal (also: too slow, too large), message, damaged, c (does not compile).
     model : bytes
         Of damaged: the model, as no graph can say it.
+    outputs : dict
+        Of wrong and apart: what was computed.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class Finding:
     case: Case
     run: int = 0
     model: bytes = b""
+    outputs: dict[str, Array] = field(default_factory=dict)
 
     @property
     def line(self) -> str:
@@ -187,7 +190,23 @@ def _needs(node: onnx.NodeProto, weights: Mapping[str, Array]) -> set[str]:
 def _restricted(graph: Graph, run: Run) -> Run:
     """The run of a part of its graph."""
     feed = {n: run.feed[n] for n in graph.inputs}
-    return replace(run, feed=feed) if run.values is not None else evaluated(graph, feed)
+    known = run.values is not None or run.goes_on
+    return replace(run, feed=feed) if known else evaluated(graph, feed)
+
+
+def _job(case: Case, arch: str) -> Job:
+    """The case's runs on an architecture."""
+    package = case.compiled.packages[arch]
+    return Job(package, [run.feed for run in case.runs], [run.goes_on for run in case.runs])
+
+
+def _steps_of(case: Case, answers: Sequence[Answer]) -> Case:
+    """The case whose runs that go on have the states that were in memory when they began."""
+    found: list[Run] = []
+    for number, run in enumerate(case.runs):
+        before = answers[number - 1].outputs if 0 < number <= len(answers) else {}
+        found.append(continued(case.graph, run, before) if run.goes_on else run)
+    return replace(case, runs=found)
 
 
 def sentence_class(text: str) -> str:
@@ -289,17 +308,17 @@ class Session:
         ]
         for mode in dict.fromkeys(m for case in cases for m in case.modes):
             arch = MODES[mode].arch
-            known = {id(f.case) for f in findings}
+            known = {id(f.case.graph) for f in findings}
             there = [
                 c for c in cases
-                if mode in c.modes and arch in c.compiled.packages and id(c) not in known
+                if mode in c.modes and arch in c.compiled.packages and id(c.graph) not in known
             ]  # fmt: skip
             if not there:
                 continue
-            jobs = [Job(c.compiled.packages[arch], [r.feed for r in c.runs]) for c in there]
+            jobs = [_job(case, arch) for case in there]
             answers = self.builders[mode].run(jobs, self.folder / f"program_{mode}")
             for case, row in zip(there, answers, strict=True):
-                found = self._of_running(case, mode, row, count)
+                found = self._of_running(_steps_of(case, row), mode, row, count)
                 if found is not None:
                     findings.append(found)
         return [f for f in findings if not self._is_carried(f, count)]
@@ -316,13 +335,15 @@ class Session:
         if any(arch not in case.compiled.packages for case in pair) or pair[1].graph is not whole:
             return False
         feeds = [run.feed for run in finding.case.runs]
-        jobs = [Job(case.compiled.packages[arch], feeds) for case in pair]
+        jobs = [_job(case, arch) for case in pair]
         rows = self.builders[finding.mode].run(jobs, self.folder / f"program_{finding.mode}")
         if any(len(row) <= finding.run for row in rows):
             return False
         before, after = (self._outputs(row[finding.run], finding) for row in rows)
+        # A state that is lost is not lost again where the feed has what it should have been.
         is_carried = (
             bool(before)
+            and carried.same(finding.outputs, before)
             and carried.same(before, after)
             and carried.each_is_right(graph, feeds[finding.run], after, finding.mode in FLUSHING)
         )
@@ -370,10 +391,11 @@ class Session:
             case.compiled = compiler.compile(model, name, archs, *self._how(case))
 
     @staticmethod
-    def _how(case: Case) -> tuple[Places, Serving]:
-        """Where the case's ports live and so on, and how its open dims are served."""
+    def _how(case: Case) -> tuple[Places, Serving, dict[str, str]]:
+        """Where the case's ports live, how its open dims are served, and what its states are."""
         feeds = [run.feed for run in case.runs]
-        return case.places, serving(case.places.serve, case.graph.open_dims, feeds)
+        served = serving(case.places.serve, case.graph.open_dims, feeds)
+        return case.places, served, case.graph.states
 
     def _of_compiling(self, case: Case, count: bool) -> Finding | None:
         compiled = case.compiled
@@ -425,9 +447,11 @@ class Session:
             judge = Judge(case.graph, run.values, flushes=mode in FLUSHING)
             verdict = judge.wrong(answer.outputs)
             if verdict:
-                return Finding("wrong", f"{verdict.output} {verdict.text}", mode, case, number)
+                text = f"{verdict.output} {verdict.text}"
+                return Finding("wrong", text, mode, case, number, outputs=answer.outputs)
             if answer.apart is not None and (verdict := judge.wrong(answer.apart)):
-                return Finding("apart", f"{verdict.output} {verdict.text}", mode, case, number)
+                text = f"{verdict.output} {verdict.text}"
+                return Finding("apart", text, mode, case, number, outputs=answer.apart)
         return None
 
     # ---- findings ----------------------------------------------------------------------------

@@ -39,6 +39,10 @@ class Graph:
         Input -> names of its dims, None where the dim is fixed.
     values : dict
         Every value by name, at these inputs.
+    states : dict
+        Input -> the output that shares its memory; a pair of which a port is missing is left out.
+    later : dict
+        Input -> its values in the runs after the first, where they are not drawn.
     """
 
     nodes: list[onnx.NodeProto]
@@ -48,6 +52,12 @@ class Graph:
     outputs: list[str]
     open_dims: dict[str, list[str | None]] = field(default_factory=dict)
     values: dict[str, Array] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    later: dict[str, list[Array]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        there = self.states.items()
+        self.states = {a: b for a, b in there if a in self.inputs and b in self.outputs}
 
     def model(self, name: str = "g") -> onnx.ModelProto:
         """As ONNX."""
@@ -106,6 +116,9 @@ class Sketch:
         self.values: dict[str, Array] = {}
         self.made: list[str] = []
         self.refusals: list[tuple[str, str]] = []
+        self.states: dict[str, str] = {}
+        self.later: dict[str, list[Array]] = {}
+        self.open_dims: dict[str, list[str | None]] = {}
         self.number = 0
         self.depth = 0
 
@@ -202,9 +215,12 @@ class Sketch:
         """The graph, with the values that nobody reads and some others as outputs."""
         read = {name for node in self.nodes for name in evaluate.reads(node)}
         outputs = [n for n in self.made if n not in read or self.rng.chance(0.15)]
+        outputs += [n for n in self.states.values() if n not in outputs]
         given = [*self.inputs, *self.weights]
         if given and self.rng.chance(0.06):
             outputs.append(self.rng.one(given))
-        graph = Graph(self.nodes, self.opsets, self.inputs, self.weights, outputs)
-        graph.values = self.values
+        graph = Graph(
+            self.nodes, self.opsets, self.inputs, self.weights, outputs, self.open_dims,
+            self.values, self.states, self.later,
+        )  # fmt: skip
         return graph.pruned(outputs)

@@ -14,6 +14,7 @@ import onnx
 from onnx import helper
 
 from tests.fuzz.cropped import crop_and_resize
+from tests.fuzz.grouped_queries import group_query_attention
 
 Array = np.ndarray
 Operands = Sequence[Array | None]
@@ -402,6 +403,7 @@ _TEXTS: dict[str, Callable[[Mapping[str, Any], Operands], list[Array]]] = {
     "MeanVarianceNormalization": normalised,
     "BatchNormalization": batch_normalised,
     "ConvTranspose": conv_transpose,
+    "GroupQueryAttention": group_query_attention,
     "Resize": crop_and_resize,
     **{op: layer(op) for op in _STEPS},
 }

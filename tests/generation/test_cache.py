@@ -28,12 +28,38 @@ from tvm_megcc.memory_options import MemoryOptions
 pytestmark = [pytest.mark.together, pytest.mark.slow]
 
 PROMPT = "the sea, the sky"
-#: A name -> the model. One has states, the other two sets of caches.
-MODELS = {"states": grouped.decoder, "apart": zoo.decoder}
+
+
+def read_twice() -> onnx.ModelProto:
+    """A decoder whose first keys something else than attention reads."""
+    model = zoo.decoder()
+    last = model.graph.node[-1]
+    nodes = [
+        onnx.helper.make_node("ReduceMean", ["present.0.key"], ["mean"], keepdims=0),
+        onnx.helper.make_node("Sub", ["mean", "mean"], ["nothing"]),
+        onnx.helper.make_node("Add", [last.input[0], "nothing"], ["logits"]),
+    ]
+    model.graph.node.pop()
+    model.graph.node.extend(nodes)
+    return model
+
+
+#: A name -> the model. Three have states, of GroupQueryAttention, one of them in int8, and of
+#: Concat that attention reads; one has two sets of caches.
+MODELS = {
+    "states": grouped.decoder,
+    "concat": zoo.decoder,
+    "apart": read_twice,
+    "int8": grouped.decoder,
+}
+#: What a name's package is compiled with.
+OPTIONS = {"int8": {"cache_dtype": "int8"}}
 #: Bytes of a token in the keys and values of a model.
 ROW = {
     "states": 4 * 2 * grouped.LAYERS * grouped.KEPT * grouped.SIZE,
+    "concat": 4 * 2 * 2 * 32,
     "apart": 4 * 2 * 2 * 32,
+    "int8": 2 * grouped.LAYERS * grouped.KEPT * (grouped.SIZE + 4),
 }
 
 
@@ -49,6 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder / name / "decoder.onnx",
             folder / name / "package",
             generate=folder / "checkpoint",
+            **OPTIONS.get(name, {}),
         )
     return folder
 
@@ -74,16 +101,20 @@ def built(
     return [str(out / "program")]
 
 
-def test_caches_that_appends_are_states() -> None:
+def test_caches_that_appends_are_states(folder: Path) -> None:
     model = grouped.decoder()
     pairs = [f"past_key_values.{k}.{r}=present.{k}.{r}" for k in (0, 1) for r in ("key", "value")]
     assert list(cache_states(model)) == pairs
-    assert not cache_states(zoo.decoder())
+    assert set(cache_states(zoo.decoder())) == set(pairs)
+    assert not cache_states(read_twice())
     smooth = grouped.decoder()
     for node in smooth.graph.node:
         if node.op_type == "GroupQueryAttention":
             node.attribute.append(onnx.helper.make_attribute("smooth_softmax", 1))
-    assert not cache_states(smooth)  # it would read a cache as a whole
+    assert list(cache_states(smooth)) == pairs
+    header = (folder / "int8/package/include/decoder.h").read_text()
+    assert "//   past_key_values.0.key = present.0.key: rows of 8 numbers in int8" in header
+    assert "numbers in int8" not in (folder / "states/package/include/decoder.h").read_text()
 
 
 def test_options_of_packages_that_generate(folder: Path, tmp_path: Path) -> None:
@@ -103,18 +134,18 @@ def test_options_of_packages_that_generate(folder: Path, tmp_path: Path) -> None
     assert tvm_megcc.generate(tmp_path / "all", PROMPT, max_tokens=30).tokens == wanted.tokens
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["states", "apart", "int8"])
 def test_c_functions(folder: Path, tmp_path: Path, name: str) -> None:
     program = built(folder / name / "package", "caches.c", tmp_path, SANITIZE)
     leaks = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run(program, capture_output=True, text=True, env=leaks)
     assert done.returncode == 0, done.stderr
-    sets = 1 if name == "states" else 2
+    sets = 2 if name == "apart" else 1
     rows = 1000 * ROW[name] * sets
     assert rows <= int(done.stdout) <= rows + 10_000
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["states", "concat", "apart"])
 def test_a_thousand_steps(folder: Path, tmp_path: Path, name: str) -> None:
     """Logits, of a standard deviation near 1, differ by less than 1e-4 from those computed anew."""
     program = built(folder / name / "package", "caches.c", tmp_path, ["-O2"])
@@ -163,7 +194,7 @@ def test_a_prompt_in_a_file(folder: Path, tmp_path: Path, name: str) -> None:
         first = generator.generate(PROMPT, max_tokens=20)
         assert generator.save(file) == first.prompt_tokens
         wanted = generator.generate(longer, max_tokens=20)
-        other = "states" if name == "apart" else "apart"
+        other = "apart" if name == "states" else "states"  # int8: of the model with caches in f32
         # What is refused changes nothing.
         data = file.read_bytes()
         (tmp_path / "cut").write_bytes(data[:-1])

@@ -373,6 +373,11 @@ def grids() -> Iterator[Case]:
     for shape, align in product([(1, 1, 1, 4), (1, 1, 1, 1)], [0, 1]):
         yield case("GridSample", [rand(*shape), grid], 20, padding_mode="reflection",
                    align_corners=align)  # fmt: skip
+    halves = np.stack(np.meshgrid(*[np.arange(-6, 7) / 2] * 2), -1)[None].astype(F32)
+    for shape, align in product([(1, 1, 4, 3), (1, 1, 2, 5)], [0, 1]):
+        for padding in ("zeros", "border", "reflection"):
+            yield case("GridSample", [rand(*shape), halves], 20, mode="nearest",
+                       padding_mode=padding, align_corners=align)  # fmt: skip
     for align in (0, 1):
         yield case("AffineGrid", [rand(2, 2, 3), ints(2, 1, 3, 4)], 20, align_corners=align)
         yield case("AffineGrid", [rand(1, 3, 4), ints(1, 1, 2, 3, 4)], 20, align_corners=align)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
@@ -12,10 +13,12 @@ from tvm_megcc.core.program import Copy
 from tvm_megcc.core.state_pairs import matched
 from tvm_megcc.errors import InputError
 
-from . import paired
+from . import paired, sequences
 from .test_runtime import compile_and_run
 
 STATES = [f"{a}={b}" for a, b in paired.PAIRS.items()]
+#: Frames of a sequence.
+STEPS = 1000
 
 
 @pytest.mark.parametrize("dims", [4, "n"])
@@ -23,6 +26,29 @@ def test_a_thousand_runs_in_place(tmp_path, dims):
     package = paired.write(tmp_path / "paired", dims=dims)
     flags = ["-DDYNAMIC"] if dims == "n" else []
     compile_and_run("test_states.c", [package], tmp_path, flags=["-O1", *flags])
+
+
+@pytest.mark.parametrize("kind", sequences.STATES)
+def test_a_thousand_steps_are_the_whole_sequence(tmp_path, kind):
+    """Frame by frame with states, and all frames at once by ONNX Runtime."""
+    states = sequences.STATES[kind]
+    driver.compile_model(
+        sequences.model(kind, 1), tmp_path / "sequence", name="sequence", archs=["host"],
+        states=[f"{a}={b}" for a, b in states.items()],
+    )  # fmt: skip
+    frames = np.random.default_rng(0).standard_normal((STEPS, sequences.SIZE)).astype("f4")
+    frames.tofile(tmp_path / "frames")
+    files = (str(tmp_path / name) for name in ("frames", "results"))
+    compile_and_run("test_sequence.c", [tmp_path / "sequence"], tmp_path, *files)
+    found = np.fromfile(tmp_path / "results", "f4").reshape(STEPS, sequences.HIDDEN)
+    whole = sequences.model(kind, STEPS)
+    dims = {p.name: [d.dim_value for d in p.type.tensor_type.shape.dim] for p in whole.graph.input}
+    feed = {name: np.zeros(shape, "f4") for name, shape in dims.items()}
+    feed["x"] = (frames if kind != "Conv" else frames.T).reshape(dims["x"])
+    wanted = ort.InferenceSession(whole.SerializeToString()).run(["y"], feed)[0]
+    wanted = np.squeeze(wanted) if kind != "Conv" else wanted[0].T
+    np.testing.assert_allclose(found, wanted, atol=2e-6)
+    assert np.abs(wanted[-1]).max() > 0.1
 
 
 def test_what_is_written_in_place():
@@ -115,7 +141,8 @@ def test_ports_that_differ():
 
 def test_open_dims_that_must_agree(tmp_path):
     """A run whose output would be larger than the input is refused."""
-    nodes = [helper.make_node("Concat", ["h", "x"], ["y"], axis=0)]
+    nodes = [helper.make_node("Concat", ["h", "x"], ["longer"], axis=0)]
+    nodes += [helper.make_node("Relu", ["longer"], ["y"])]
     ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [d]) for n, d in ("hn", "xm")]
     graph = helper.make_graph(
         nodes, "g", ports, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]

@@ -6,8 +6,10 @@ import json
 import stat
 from pathlib import Path
 
+import onnx
 import pytest
 
+from tvm_megcc import driver
 from tvm_megcc.host import package
 
 from .test_scripts import load, needs_cc
@@ -89,9 +91,33 @@ def test_sizes_of_a_whole_model(page: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert bench.main(["--on", "memory", "--write"]) == 0
     text = page.read_text()
     assert "| int4 | ours | wanted |" in text and "| CPU time of compiling | " in text
-    assert "| memory of 64 tokens at once, beyond weights and caches of 256 rows | " in text
+    assert "| memory of opening the package, beyond its mapped file | 0." in text
+    assert (
+        "64 tokens at once, with weights that are mapped, beyond them and caches of 256 rows"
+        in text
+    )
     (port,) = [p for p in made[0].outputs if p.name == "logits"]
     assert port.shape[1] == 1 and made[0].manifest["weights"] == "bin"
+
+
+@pytest.mark.slow
+@needs_cc
+def test_weights_are_read_where_they_are_mapped(tmp_path: Path) -> None:
+    """A token behind 2,047 others: nothing is packed at load, and little is in memory beyond."""
+    models = bench.llm_models
+    dims = models.Dims(layers=1, hidden=256, heads=4, kept_heads=2, inner=768, vocabulary=16384)
+    onnx.save(models.built(dims, "int4"), tmp_path / "model.onnx")
+    driver.compile_model(
+        tmp_path / "model.onnx", tmp_path / "package", archs=["host"], states=models.STATES,
+        logits="last", weights="bin",
+    )  # fmt: skip
+    given = models.step(dims, "int4", dims.context - 1, 1, dims.context)
+    found = bench.resident(tmp_path / "package", given)
+    (image,) = (tmp_path / "package" / "model").glob("*.bin")
+    assert image.stat().st_size > 2_500_000 and found.weights > 0.9 * image.stat().st_size
+    assert found.states == 2 * 2048 * dims.kept_heads * dims.head * 4
+    assert found.opening < 200_000, "weights are copied when the package is opened"
+    assert found.beyond < 4_000_000, "the whole process beside weights and caches"
 
 
 def test_gguf_of_the_same_dims(tmp_path: Path) -> None:

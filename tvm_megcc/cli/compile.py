@@ -36,6 +36,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         " else all)",
     )
     parser.add_argument(
+        "--cache-dtype",
+        choices=("f32", "f16", "int8"),
+        help="type of the caches that attention appends to, and of their ports; int8 has a scale"
+        " for each row of a head (default: the model's)",
+    )
+    parser.add_argument(
         "--weights",
         choices=("incbin", "c", "bin"),
         default="incbin",

@@ -10,10 +10,11 @@ Example
 >>> [(port.name, port.dtype, port.shape) for port in imported.inputs]  # doctest: +SKIP
 [('x', 'f32', (1, 3, 'height', 224))]
 
-The stages, one file each: ``load`` (read, check with ``text`` and ``wellformed``, sort), ``shapes``
-(apply the user's shapes), ``importer`` (parameters and results), ``walk`` (the nodes: fold what is
-known with ``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters,
-branches and loops with ``subgraphs``, or by its definition in ``functions``).
+The stages, one file each: ``load`` (read, check with ``text`` and ``wellformed``, sort),
+``capacity`` (caches that Concat makes longer, where they are states), ``shapes`` (apply the user's
+shapes), ``importer`` (parameters and results), ``walk`` (the nodes: fold what is known with
+``fold`` and ``symbolic``, convert the rest with `tvm_megcc.ops` or TVM's converters, branches and
+loops with ``subgraphs``, or by its definition in ``functions``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
+from tvm_megcc.core.state_pairs import matched
+
 from ..dims import GivenDim
+from .capacity import with_capacity
 from .importer import KnownDims, import_graph
 from .input_shapes import bind_inputs
 from .load import load
@@ -77,6 +81,11 @@ def from_onnx(
     """
     proto, name = load(model, keep_data=False)
     elements = spread(proto.graph, shapes or {})
+    if states:
+        held = {tensor.name for tensor in proto.graph.initializer}
+        names = [port.name for port in proto.graph.input if port.name not in held]
+        pairs = matched(states, names, [port.name for port in proto.graph.output])
+        proto = with_capacity(proto, pairs)
     inputs = bind_inputs(proto.graph, shapes or {}, distinct_dims)
     while True:
         try:

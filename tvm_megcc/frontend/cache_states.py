@@ -16,6 +16,7 @@ import onnx
 from onnx import TensorProto
 
 from ..ops.com_microsoft.groupqueryattention import appends
+from .capacity import concatenated_pairs
 from .load import load
 from .values import tensor_type
 
@@ -24,23 +25,27 @@ _PLACES = ((3, 1), (4, 2))
 
 
 def cache_states(model: str | os.PathLike[str] | onnx.ModelProto) -> tuple[str, ...]:
-    """``IN=OUT`` for each cache of which GroupQueryAttention reads the filled rows alone.
+    """``IN=OUT`` for each cache of which attention reads the filled rows alone.
 
-    Caches of other operators become longer with each run (Concat), or would be read whole.
+    That is GroupQueryAttention, and attention behind a Concat in which it is recognised. Caches of
+    other operators become longer with each run, or would be read whole.
     """
-    graph = load(model, keep_data=False)[0].graph
-    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type == TensorProto.FLOAT}
+    proto, _ = load(model, keep_data=False)
+    graph, kinds = proto.graph, (TensorProto.FLOAT, TensorProto.FLOAT16)
+    floats = {p.name for p in graph.input if tensor_type(p.type).elem_type in kinds}
     outputs = {port.name for port in graph.output}
     found = []
     for node in graph.node:
         if (node.op_type, node.domain) != ("GroupQueryAttention", "com.microsoft"):
             continue
         given = {k for k, name in enumerate(node.input) if name}
-        attrs = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-        if not appends(attrs, given):
+        if not appends(given):
             continue
         for past, present in _PLACES:
             pair = node.input[past], node.output[present] if len(node.output) > present else ""
             if pair[0] in floats and pair[1] in outputs:
                 found.append("=".join(pair))
+    pairs = concatenated_pairs(proto)
+    if set(pairs.values()) <= floats:
+        found += [f"{past}={present}" for present, past in pairs.items()]
     return tuple(found)

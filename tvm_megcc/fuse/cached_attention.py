@@ -1,7 +1,7 @@
 """cache_append and attention_cached: new rows of a cache, and attention over its filled rows.
 
 call_tir(megcc_append, (new, before, past))
-call_tir(megcc_attend_..., (q, keys, values, before))
+call_tir(megcc_attend_..., (q, keys, values, before[, bias][, sinks]))
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
         batch, rows, heads, size = new
         sizes = {
             "b": batch, "s": rows, "h": heads, "p": past[2], "n": made[2],
-            "row_bytes": nbytes(dtype_of(call), size),
+            "row_bytes": nbytes(dtype_of(call), made[3]), "d": size,
         }  # fmt: skip
         return Request(
             "cache_append", sizes, dict(zip(("x", "before", "past"), operands, strict=True))
@@ -52,8 +52,13 @@ def _request(parts: Parts, tail: Tail) -> Request | None:
     sizes = {
         "b": batch, "m": rows, "h": heads, "g": k[1], "n": k[2], "d": size,
         "window": facts.window, "scale": facts.scale, "cap": facts.cap,
-        "softcap": int(facts.cap != 0),
+        "softcap": int(facts.cap != 0), "row": k[3], "bias": int(facts.bias),
+        "bias_n": 0, "bias_b": 0, "bias_h": 0, "sinks": int(facts.sinks),
     }  # fmt: skip
-    return Request(
-        "attention_cached", sizes, dict(zip(("q", "k", "v", "before"), operands, strict=True))
-    )
+    names = ["q", "k", "v", "before"]
+    if facts.bias:
+        bias = shapes[4] or ()
+        sizes |= {"bias_b": int(bias[0] != 1), "bias_h": int(bias[1] != 1), "bias_n": bias[3]}
+        names.append("bias")
+    names += ["sinks"] * facts.sinks
+    return Request("attention_cached", sizes, dict(zip(names, operands, strict=True)))

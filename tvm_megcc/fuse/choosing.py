@@ -181,9 +181,9 @@ class _Memory:
         known: dict[relax.Var, int] = {}
         for binding in reversed(bindings):
             var = binding.var
-            if var not in live:
-                continue  # it is inside a match
             match = matches.get(var)
+            if match is None and var not in live:
+                continue  # it is inside a match, or nothing reads it
             if match is None:
                 used = set(variables(binding.value))
             else:

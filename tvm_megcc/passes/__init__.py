@@ -22,6 +22,7 @@ from tvm_megcc.legalise.sizes_first import SizesFirst
 from tvm_megcc.passes.adjacent_axes import AdjacentAxes
 from tvm_megcc.passes.bf16_weights import NarrowBf16Weights, RoundBf16Weights
 from tvm_megcc.passes.byte_tables import ByteTables
+from tvm_megcc.passes.cache_dtype import CacheDtype
 from tvm_megcc.passes.channels_first import ChannelsFirst
 from tvm_megcc.passes.channels_last import ChannelsLast
 from tvm_megcc.passes.depthwise_multiples import DepthwiseMultiples
@@ -52,7 +53,7 @@ from tvm_megcc.passes.widen_weights import WidenWeights
 from tvm_megcc.relax_tools import raising
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "ChannelsFirst", "ChannelsLast",
+    "AdjacentAxes", "ByteTables", "CacheDtype", "CallExterns", "ChannelsFirst", "ChannelsLast",
     "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift", "ForwardMemory",
     "Generate", "HalfPrecision", "HoldCasts",
     "ImplicitBroadcast", "IntegerForm", "IntegerPorts", "LastPosition", "LegaliseRest",

@@ -19,7 +19,7 @@ after constants have been folded, so that a weight is rounded once.
   as such a number, until an operator of another kind reads it. HoldCasts keeps finite numbers
   finite in conversions. Neither applies to a model that has f16 itself.
 * Functions and ``call_tir`` keep the types that they were written for. Those of a cache
-  (`relax_tools.attention_calls`) are in f16 in a model that has it there.
+  (`relax_tools.attention_calls`) are in f16 if the cache is.
 
 A model in f16 (`relax_tools.half`) sets its own types: operators of `PRODUCTS` and `_HALF` are as
 any other, and values that the model has in f32 stay so. There are three exceptions:
@@ -47,7 +47,7 @@ from tvm.relax.utils import copy_with_new_vars
 
 from tvm_megcc.core.machine import machine
 from tvm_megcc.relax_tools import half, int8_rows, traits
-from tvm_megcc.relax_tools.attention_calls import is_of_cache, with_operands
+from tvm_megcc.relax_tools.attention_calls import OF_ROWS, cache_of, is_of_cache, with_operands
 from tvm_megcc.relax_tools.calls import op_name, rebuilt, reduced_axes, with_args
 from tvm_megcc.relax_tools.control_flow import plain_functions
 from tvm_megcc.relax_tools.exprs import constant, expressions, make_constant
@@ -287,10 +287,10 @@ class _Rewriter(PyExprMutator):
             return relax.Call(callee, [self._typed(arg, ty) for arg, ty in pairs])
         if int8_rows.allowed_of(call) is not None:
             return int8_rows.allowing(args[1])
-        if self.said is not None and not self._is_said_full() and is_of_cache(call):
-            operands = zip(args[1].fields, call.args[1].fields, strict=True)
-            halves = [self._in(new, old, HALF) for new, old in operands]
-            return with_operands(self.builder_, call, halves)
+        if is_of_cache(call) and not self._is_said_full():
+            cache = cache_of(call, args[1].fields)
+            if _is(cache, HALF):
+                return with_operands(self.builder_, call, self._of_cache(args[1], call.args[1]))
         if not name or name.startswith(("relax.call_", "relax.vm.", "relax.builtin.")):
             args = [self._like(new, old) for new, old in zip(args, call.args, strict=True)]
         elif name == "relax.dequantize" and all(constant(arg) is not None for arg in args):
@@ -313,6 +313,12 @@ class _Rewriter(PyExprMutator):
             if dtype == HALF and name == "relax.nn.pad":
                 return _padded(call, args[0])
         return with_args(call, args)
+
+    def _of_cache(self, new: relax.Tuple, old: relax.Tuple) -> list[relax.Expr]:
+        """Operands of a call over a cache in f16: biases and sinks behind them stay in f32."""
+        rows = list(zip(new.fields, old.fields, strict=True))
+        halves = [self._in(a, b, HALF) for a, b in rows[:OF_ROWS]]
+        return [*halves, *(self._like(a, b) for a, b in rows[OF_ROWS:])]
 
     def _is_apart(self, name: str, args: list[relax.Expr]) -> bool:
         """Whether an operator of f16 is computed in f32, and its result rounded.

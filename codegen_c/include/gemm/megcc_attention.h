@@ -45,9 +45,10 @@ MEGCC_INLINE ptrdiff_t megcc_attention_at(const int32_t *attr, int32_t at, int32
   return (ptrdiff_t)batch * attr[at] + (ptrdiff_t)head * attr[at + 1];
 }
 
-// Exponentials of a row of scores in its place, and one over their sum. `s` has whole vectors.
-MEGCC_HOT static float megcc_attention_softmax(float *s, const float *mask, int32_t n,
-                                               float scale) {
+// Exponentials of a row of scores in its place, and one over their sum. `s` has whole vectors. If
+// there is a `sink`, it is one more score, which has no place.
+MEGCC_HOT static float megcc_attention_softmax(float *s, const float *mask, int32_t n, float scale,
+                                               const float *sink) {
   const megcc_vf k = megcc_vf_dup(scale);
   megcc_vf shift, sum = megcc_vf_zero(), m = megcc_vf_dup(-MEGCC_INFINITY);
   float most, total;
@@ -63,6 +64,7 @@ MEGCC_HOT static float megcc_attention_softmax(float *s, const float *mask, int3
     s[i] = MASK ? s[i] * scale + mask[i] : s[i] * scale;
     most = s[i] > most ? s[i] : most;
   }
+  if (sink != NULL && *sink > most) most = *sink;
   shift = megcc_vf_dup(most);
   for (i = 0; i + MEGCC_VL <= n; i += MEGCC_VL) {
     const megcc_vf e = megcc_vf_exp(megcc_vf_sub(megcc_vf_load(s + i), shift));
@@ -74,6 +76,7 @@ MEGCC_HOT static float megcc_attention_softmax(float *s, const float *mask, int3
     megcc_vf_store(s + i, megcc_vf_exp(megcc_vf_sub(megcc_vf_load(s + i), shift)));
     for (; i < n; ++i) total += s[i];
   }
+  if (sink != NULL) total += megcc_expf(*sink - most);
   return 1.0f / total;
 }
 
@@ -114,7 +117,7 @@ MEGCC_INLINE void megcc_attention_block(const megcc_attention_t *a, int32_t firs
   for (int32_t r = 0; r < count; ++r) {
     megcc_elem_t *s = a->scores + (size_t)r * (size_t)width;
     const megcc_elem_t *mask = MASK ? a->mask + (size_t)(first + r) * a->mask_row : NULL;
-    inverse[r] = megcc_attention_softmax(s, mask, a->n, a->scale);
+    inverse[r] = megcc_attention_softmax(s, mask, a->n, a->scale, NULL);
     a->table[r] = s;
   }
   g = megcc_attention_product(a, a->n, a->values, y, a->y_row);
@@ -142,7 +145,7 @@ MEGCC_INLINE void megcc_attention_few(const megcc_attention_t *a, int32_t first,
       megcc_few_row_plain(&f, 0, a->n);
     }
     inverse = megcc_attention_softmax(a->scores, MASK ? a->mask + (size_t)r * a->mask_row : NULL,
-                                      a->n, a->scale);
+                                      a->n, a->scale, NULL);
     f.lhs = a->scores;
     f.rhs = a->v;
     f.ld = a->v_row;

@@ -25,6 +25,7 @@ MEGCC_INLINE float16x8_t megcc_cached_load(const uint16_t *p) {
 
 // Scores: a vector, its lanes, queries, and what is done with them.
 typedef float16x8_t megcc_cached_v;
+typedef float16x8_t megcc_cached_a;
 typedef uint16_t megcc_cached_query_t;
 #define MEGCC_CACHED_LANES 8
 #define MEGCC_CACHED_TURNS
@@ -45,12 +46,19 @@ MEGCC_INLINE const uint16_t *megcc_cached_query(const megcc_cached_t *c, size_t 
   return to;
 }
 
+MEGCC_INLINE float megcc_cached_query_factor(const megcc_cached_t *c, int32_t r) {
+  (void)c, (void)r;
+  return 1.0f;
+}
+
 // Exponentials [lo, hi) of a row, as products with values read them: f16 at the row's beginning. It
 // has a vector to spare.
-MEGCC_INLINE void megcc_cached_weights(float *s, int32_t lo, int32_t hi) {
+MEGCC_INLINE float megcc_cached_weights(const megcc_cached_t *c, float *s, int32_t lo, int32_t hi) {
   void *const row = s;
   float16_t *const to = row;
+  (void)c;
   for (int32_t j = lo; j < hi; j += 4) vst1_f16(to + j, vcvt_f16_f32(vld1q_f32(s + j)));
+  return 1.0f;
 }
 
 // The sums of the lanes of two vectors, in pairs of lanes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from math import sqrt
 from typing import Any
 
@@ -25,13 +25,12 @@ _REFUSED = {"kv_cache_bit_width": 0, "k_quant_type": "NONE", "v_quant_type": "NO
 _OPERANDS = 17
 
 
-def appends(attrs: Mapping[str, Any], given: Set[int]) -> bool:
+def appends(given: Set[int]) -> bool:
     """Whether new rows are written behind those of a cache, and the filled ones read alone.
 
     `given` are the places of the operands that a node has. Such a node in f32 computes so.
     """
-    whole = not given & {10, 11} and not attrs.get("smooth_softmax", 0)
-    return whole and 3 in given
+    return 3 in given
 
 
 class GroupQueryAttention(OnnxOp):
@@ -57,7 +56,7 @@ class GroupQueryAttention(OnnxOp):
             what = ", ".join(other) or "scales of its cache or lengths of its chunks"
             raise ctx.unsupported(what, "export with a causal float cache and nothing of these")
         given = {i for i in range(_OPERANDS) if inputs.has(i)}
-        over_cache = appends(attrs, given) and inputs.dtype(0) == "float32"
+        over_cache = appends(given) and inputs.dtype(0) == "float32"
         q, k, v = self._operands(ctx, inputs, attrs, over_cache)
         batch, length = (ctx.shape(q)[axis] for axis in ((0, 1) if over_cache else (0, 2)))
         before = self._past_lengths(ctx, inputs, batch, length)
@@ -68,8 +67,13 @@ class GroupQueryAttention(OnnxOp):
             q, k = (rotated(ctx, ctx.at_least(x, 3, turned), cos, sin, turn) for x in (q, k))
         room = self._room(ctx, inputs, length)
         most = ctx.sizes([room - length], "int64")
-        fits = relax.op.less_equal(relax.op.max(before), ctx.reshape(most, []))
-        before = ctx.checked(before, ctx.emit(fits))
+        longest = ctx.emit(relax.op.max(before))
+        fits = ctx.emit(relax.op.less_equal(longest, ctx.reshape(most, [])))
+        if over_cache and inputs.has(10):
+            columns = ctx.sizes([inputs.shape(10)[3] - length], "int64")
+            there = ctx.emit(relax.op.less_equal(longest, ctx.reshape(columns, [])))
+            fits = ctx.emit(relax.op.logical_and(fits, there))
+        before = ctx.checked(before, fits)
         if over_cache:
             return self._over_cache(ctx, inputs, attrs, [q, k, v], before, room)
         keys, values = (
@@ -105,8 +109,17 @@ class GroupQueryAttention(OnnxOp):
             caches.append(ctx.cast(made, [batch, kept, room, size]))
         factor = attrs.get("scale", 0.0) or 1 / sqrt(ctx.static([size])[0])
         window = max(0, attrs.get("local_window_size", -1))
-        facts = Attended(float(np.float32(factor)), window, attrs.get("softcap", 0.0))
-        y = attend(ctx.builder, [q, *caches, before], facts)
+        operands = [q, *caches, before]
+        if inputs.has(10):
+            operands.append(_whole_bias(ctx, inputs, batch, heads, length))
+        sinks = _sinks(ctx, inputs, attrs)
+        if sinks is not None:
+            operands.append(sinks)
+        facts = Attended(
+            float(np.float32(factor)), window, attrs.get("softcap", 0.0), inputs.has(10),
+            sinks is not None,
+        )  # fmt: skip
+        y = attend(ctx.builder, operands, facts)
         return ctx.reshape(y, [batch, length, heads * size]), *caches
 
     @staticmethod
@@ -195,18 +208,31 @@ class GroupQueryAttention(OnnxOp):
             near = op.greater(op.add(column, ctx.const(window, "int64")), place)
             seen = ctx.emit(op.logical_and(seen, ctx.emit(near)))
         found = ctx.emit(op.where(seen, found, ctx.const(LOWEST, dtype)))
-        if not attrs.get("smooth_softmax", 0) and not inputs.has(11):
+        sinks = _sinks(ctx, inputs, attrs)
+        if sinks is None:
             return ctx.emit(op.nn.softmax(found, -1))
-        # One more score, of 0 or a head's own, whose weight nothing gets.
-        more = ctx.const(0, dtype)
-        if inputs.has(11):
-            sinks = ctx.agreeing(inputs[11], [attrs["num_heads"]], "a sink for each head")
-            more = ctx.reshape(sinks, [1, attrs["num_heads"], 1, 1])
+        more = ctx.reshape(sinks, [1, attrs["num_heads"], 1, 1])
         top = ctx.emit(op.maximum(op.max(found, [-1], True), more))
         parts = ctx.emit(op.exp(ctx.emit(op.subtract(found, top))))
         extra = op.exp(ctx.emit(op.subtract(more, top)))
         total = ctx.emit(op.add(op.sum(parts, [-1], True), ctx.emit(extra)))
         return ctx.emit(op.divide(parts, total))
+
+
+def _sinks(ctx: Context, inputs: Inputs, attrs: Attrs) -> relax.Expr | None:
+    """One more score for each head, whose weight nothing gets: its own, or 0; None without."""
+    heads = attrs["num_heads"]
+    if inputs.has(11):
+        return ctx.agreeing(inputs[11], [heads], "a sink for each head")
+    smooth = attrs.get("smooth_softmax", 0)
+    return ctx.const(np.zeros(heads), inputs.dtype(0)) if smooth else None
+
+
+def _whole_bias(ctx: Context, inputs: Inputs, batch: Size, heads: Size, length: Size) -> relax.Expr:
+    """The attention bias ``[batch or 1, heads or 1, length, columns]``."""
+    batches, all_heads = inputs.shape(10)[:2]
+    wanted = [1 if batches == 1 else batch, 1 if all_heads == 1 else heads, length]
+    return ctx.agreeing(inputs[10], wanted, "the table of scores")
 
 
 def _bias(ctx: Context, inputs: Inputs, keys: Size) -> relax.Expr:
