@@ -189,7 +189,9 @@ def test_what_calls_compute_is_put_together(
     for name, array in dumps[0].items():
         assert array.tobytes() == dumps[1][name].tobytes(), name
         assert array.shape == dumps[1][name].shape
-    calls = [(tmp_path / f"{name}_dump/calls.txt").read_text() for name in ("whole", "bands")]
+    files = [tmp_path / f"{name}_dump/calls.txt" for name in ("whole", "bands")]
+    # A global pooling has another kernel, that of a band.
+    calls = [re.sub(r"global_pool_\S+", "", file.read_text()) for file in files]
     assert calls[0] == calls[1]
     assert tvmc("compare", network, streamed, "--per-layer").status == 0
 

@@ -144,18 +144,19 @@ def test_threads(seed: int, tmp_path: Path) -> None:
     assert outputs(model, tmp_path, "host", 4, threads=3)[1] == whole
 
 
-@pytest.mark.parametrize(("made", "seed", "images"), [(network, 0, 2), (chains, 7, 1)])
-def test_what_calls_compute_is_put_together(
-    made: Callable[[int, int], onnx.ModelProto], seed: int, images: int, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [network(0, 2), chains(7, 1), network(1), open_network(3)],
+    ids=["batch", "chains", "means", "any size"],
+)
+def test_what_calls_compute_is_put_together(model: onnx.ModelProto, tmp_path: Path) -> None:
     found = []
     for stream in ("off", 2):
-        driver.compile_model(
-            made(seed, images), tmp_path / str(stream), memory=MemoryOptions(stream=stream)
-        )
+        driver.compile_model(model, tmp_path / str(stream), memory=MemoryOptions(stream=stream))
         opened = package.load(tmp_path / str(stream))
         (port,) = opened.inputs
-        x = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+        shape = [{"h": 24, "w": 9}.get(dim, dim) for dim in port.shape]
+        x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
         with dump.recorder(opened, toolchain.host_arch()) as recorder:
             records, _ = recorder.records({port.name: x})
         found.append([(r.call, r.name, r.array.shape, r.array.tobytes()) for r in records])

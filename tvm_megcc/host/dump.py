@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from tvm_megcc.core import dtypes
+from tvm_megcc.dims import json_at
 from tvm_megcc.errors import InputError
-from tvm_megcc.host import build_cache, toolchain
+from tvm_megcc.host import build_cache, serving, toolchain
 from tvm_megcc.host.package import Package, Port, shapes_of
 
 #: The list of a dump's calls, and its first line.
@@ -79,8 +80,14 @@ class Recorder:
                 environment={"MEGCC_DUMP": str(path)},
             )
             entry = self.package.manifest["per_arch"][self.arch]
-            found = list(_whole(_read(path.read_bytes()), entry.get("functions", [entry])))
+            programs = entry.get("functions", [entry])
+            found = list(_whole(_read(path.read_bytes()), programs, self._sizes(inputs)))
             return found, done.outputs
+
+    def _sizes(self, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
+        """Sizes of the dynamic dims."""
+        ports = [p for p in self.package.inputs if any(isinstance(dim, str) for dim in p.shape)]
+        return serving.dims_of(ports, {port.name: inputs[port.name].shape for port in ports})
 
 
 @contextmanager
@@ -125,19 +132,21 @@ def _read(data: bytes) -> Iterator[_Written]:
         yield _Written(int(function), int(call), *texts, shape, data[kernel_end + 1 : at])
 
 
-def _whole(found: Iterable[_Written], programs: Sequence[Mapping[str, Any]]) -> Iterator[Record]:
+def _whole(
+    found: Iterable[_Written], programs: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]
+) -> Iterator[Record]:
     """The records, with the bands of each call in one: its rows come one after the other.
 
     The calls of a loop over bands are in the order of their numbers, as if each ran once.
     """
-    for is_band, some in groupby(found, lambda one: _dims(one, programs) is not None):
+    for is_band, some in groupby(found, lambda one: _dims(one, programs, sizes) is not None):
         if not is_band:
             yield from (one.record(one.shape, one.data) for one in some)
             continue
         done: list[Record] = []
         bands: dict[int, list[bytes]] = {}
         for one in some:
-            shape = _dims(one, programs)
+            shape = _dims(one, programs, sizes)
             assert shape is not None, "grouped by it"
             data = bands.setdefault(one.call, [])
             data.append(one.data)
@@ -146,10 +155,12 @@ def _whole(found: Iterable[_Written], programs: Sequence[Mapping[str, Any]]) -> 
         yield from sorted(done, key=lambda record: record.call)
 
 
-def _dims(one: _Written, programs: Sequence[Mapping[str, Any]]) -> list[int] | None:
+def _dims(
+    one: _Written, programs: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]
+) -> list[int] | None:
     """Dims of the whole result of a call in bands of rows; None of another call."""
-    found: list[int] | None = programs[one.function]["graph"]["calls"][one.call].get("whole")
-    return found
+    whole = programs[one.function]["graph"]["calls"][one.call].get("whole")
+    return None if whole is None else [json_at(dim, sizes) for dim in whole]
 
 
 def by_name(found: Iterable[Record]) -> dict[str, np.ndarray]:
