@@ -271,6 +271,11 @@ class _Runs:
         call = self.program.calls[step]
         return isinstance(call, Call) and self.group(step, step + 1) is not None
 
+    def ends(self, step: int) -> bool:
+        """Whether a step that can be done by bands is the last one of any group."""
+        group = self.group(step, step + 1)
+        return group is not None and group.rules[0].sums is not None
+
     def promising(self, runs: Iterable[tuple[int, int]], fed: Fed | None = None) -> list[Group]:
         """Runs that are groups, those whose largest step is least first."""
         found = [self._rated(first, last, fed) for first, last in runs]
@@ -419,7 +424,10 @@ def _planar(program: Program, port: Port) -> tuple[Program, Fed] | None:
 def _obstacle(search: _Search, readers: Sequence[int]) -> str:
     """Why the readers of an image are no group, and what to do about it."""
     calls, steps = search.whole.calls, range(readers[0], readers[-1] + 1)
-    at = next((n for n in steps if not search.runs.can(n)), None)
+    last = readers[-1]
+    at = next(
+        (n for n in steps if not search.runs.can(n) or n < last and search.runs.ends(n)), None
+    )
     if at is None or at in readers:
         reader = calls[readers[0] if at is None else at]
         return (
