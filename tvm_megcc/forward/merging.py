@@ -42,11 +42,12 @@ class Storages:
             if tensor.location.space == "arena":
                 self.members.setdefault(tensor.location.index, []).append(index)
         self.usage = self._usage()
-        self._touches: dict[int, tuple[int, int]] | None = None
+        self._sizes: dict[int, Size] = {}
+        self._touches: dict[int, tuple[int, int]] = {}  # of the program: copies share it
 
     def _touched(self) -> dict[int, tuple[int, int]]:
-        if self._touches is None:
-            self._touches = touches(self.program)
+        if not self._touches:
+            self._touches.update(touches(self.program))
         return self._touches
 
     def _usage(self) -> dict[int, Usage]:
@@ -62,14 +63,17 @@ class Storages:
 
     def size(self, storage: int) -> Size:
         """Bytes from the start of the storage to the end of its last tensor."""
-        rows = (self.tensors[t] for t in self.members[storage])
-        return maximum(*(t.location.offset + t.nbytes for t in rows))
+        if storage not in self._sizes:
+            rows = (self.tensors[t] for t in self.members[storage])
+            self._sizes[storage] = maximum(*(t.location.offset + t.nbytes for t in rows))
+        return self._sizes[storage]
 
     def copy(self) -> Storages:
         """The same storages, to be merged on trial."""
         twin = copy.copy(self)
         twin.tensors, twin.usage = list(self.tensors), dict(self.usage)
         twin.members = {s: list(rows) for s, rows in self.members.items()}
+        twin._sizes = dict(self._sizes)
         return twin
 
     def peak(self, io: str) -> int:
@@ -109,6 +113,8 @@ class Storages:
             at = Location("arena", target, tensor.location.offset + offset)
             self.tensors[index] = replace(tensor, location=at)
         self.members[target] += self.members.pop(source)
+        for changed in (source, target):
+            self._sizes.pop(changed, None)
         one, two = self.usage[target], self.usage.pop(source)
         self.usage[target] = Usage(
             min(one.first, two.first),
@@ -124,6 +130,7 @@ class Storages:
             at = Location(to.space, to.index, to.offset + tensor.location.offset)
             self.tensors[index] = replace(tensor, location=at)
         self.usage.pop(storage)
+        self._sizes.pop(storage, None)
 
     def result(self) -> Program:
         return replace(self.program, tensors=tuple(self.tensors))

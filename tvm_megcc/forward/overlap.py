@@ -79,8 +79,10 @@ def overlap_windows(program: Program, io: str, threads: int = 1) -> Program:
     if not any(_ends(c) for c in calls):
         return program
     asked = replace(program, calls=calls)
+    values = usual_sizes(program)
     largest = largest_sizes(program)
-    values = [*usual_sizes(program), *([] if largest is None else [largest])]
+    if largest is not None and largest not in values:
+        values.append(largest)
     at_size = [sized(asked, one) for one in values]
     budgets = [_Budget.of(p, threads) for p in at_size]
     found = [_steps(p, io, budget) for p, budget in zip(at_size, budgets, strict=True)]
