@@ -285,7 +285,8 @@ def band_cases(image: Image, at: int, float_tensor: int) -> Iterator[tuple[int, 
     for band in range(first, first + 5 * bands, 5):
         yield from ((band, value) for value in (operands, 1 << 18, NONE))
         if words[at + band] >> 17 == 0 and words[at + band + 2]:
-            yield band, words[at + band] | 1 << 17  # a line buffer that would have all images
+            if not sized:  # a buffer of so small an image has room for all rows
+                yield band, words[at + band] | 1 << 17  # a line buffer that would have all images
         elif words[at + band] >> 17:
             yield 23, words[at + 23] + 1
         yield from ((band + 1, value) for value in (no_value if sized else (0, 1 << 30, NONE)))

@@ -12,7 +12,9 @@ from tvm_megcc.dims import Symbol, numbers, samples, symbols
 
 
 def data_symbols(program: Program) -> frozenset[Symbol]:
-    """The symbols that are set during the run."""
+    """The symbols that are set during the run; of a `sized` program none is left."""
+    if not program.symbols:
+        return frozenset()
     setters = (step for step in program.calls if isinstance(step, Load | Let))
     return frozenset(program.symbols[k] for step in setters for k in step.symbols)
 
