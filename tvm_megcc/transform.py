@@ -27,6 +27,7 @@ from tvm_megcc.legalise.own_scans import OwnScans
 from tvm_megcc.passes import (
     AdjacentAxes,
     ByteTables,
+    CacheDtype,
     CallExterns,
     ChannelsFirst,
     ChannelsLast,
@@ -63,9 +64,9 @@ from tvm_megcc.passes import (
 from tvm_megcc.tvm_memory.plan_memory import PlanMemory
 
 __all__ = [
-    "AdjacentAxes", "ByteTables", "CallExterns", "CastsApart", "ChannelsFirst", "ChannelsLast",
-    "CompileRegions", "DepthwiseMultiples", "ExpandQuantised", "FoldConstants", "FoldScaleShift",
-    "ForwardMemory",
+    "AdjacentAxes", "ByteTables", "CacheDtype", "CallExterns", "CastsApart", "ChannelsFirst",
+    "ChannelsLast", "CompileRegions", "DepthwiseMultiples", "ExpandQuantised", "FoldConstants",
+    "FoldScaleShift", "ForwardMemory",
     "FuseNamed", "Generate", "HalfPrecision", "HoldCasts", "ImplicitBroadcast", "IntegerForm",
     "IntegerPorts", "LastPosition",
     "LegaliseRest", "MaterialiseKernels", "NameSizes", "NarrowBf16Weights", "NarrowMoves",

@@ -494,7 +494,7 @@ static inline megcc_path_t megcc_path_of(const uint32_t *word) {
 int megcc_is_path(const megcc_path_t *path);
 
 // Where it is in an iteration, of an image of its height. megcc_path_at takes less code; the inline
-// function serves megcc_dump.c, which is linked to packages without megcc_jumps.c, too.
+// function is for what is linked without megcc_jumps.c, too.
 static inline int32_t megcc_row_at(const megcc_path_t *path, int64_t iteration) {
   const int64_t row = path->step * iteration + path->first;
   return row < 0 ? 0 : row < path->height ? (int32_t)row : path->height;
