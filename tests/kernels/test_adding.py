@@ -31,8 +31,9 @@ def tree(tmp_path: Path) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / source, tmp_path / target, ignore=ignored, dirs_exist_ok=True)
     (tmp_path / "codegen_c").symlink_to("tvm_megcc/codegen_c")
-    for name in ("__init__.py", "closeness.py", "c_warnings.py", "int8_rows.py"):
-        shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
+    for path in (ROOT / "tests").glob("*.py"):
+        if not path.name.startswith(("test_", "conftest")):
+            shutil.copy(path, tmp_path / "tests" / path.name)
     return tmp_path
 
 

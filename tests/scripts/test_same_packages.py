@@ -51,8 +51,9 @@ def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> No
 def test_same_packages_compares_kernels_without_models(changed, capsys) -> None:
     """What a header says differs by its cases, another body by its instances, a comment by none."""
     shutil.copytree(ROOT / "tests" / "kernels", changed / "tests" / "kernels")
-    for name in ("__init__.py", "c_warnings.py", "closeness.py", "int8_rows.py"):
-        shutil.copy(ROOT / "tests" / name, changed / "tests")
+    for path in (ROOT / "tests").glob("*.py"):
+        if not path.name.startswith(("test_", "conftest")):
+            shutil.copy(path, changed / "tests")
     path = changed / "codegen_c" / "kernels" / "lut" / "lut_ref.c"
     arguments = [str(ROOT), str(changed), "--kernels", "--only", "lut"]
     plain = path.read_text()
