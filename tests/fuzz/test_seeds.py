@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fuzz.session import Session
+from tests.turns import in_turn
 
 pytestmark = [pytest.mark.together("fuzzing"), pytest.mark.slow]
 
@@ -13,7 +14,7 @@ SEEDS = range(80)
 _BATCH = 40
 
 
-@pytest.mark.parametrize("first", SEEDS[::_BATCH])
+@pytest.mark.parametrize("first", in_turn(2, SEEDS[::_BATCH]))
 def test_seeds_have_no_finding(first: int, fuzzing: Session) -> None:
     found = fuzzing.batch(range(first, first + _BATCH))
     assert not found, "\n".join(finding.line for finding in found)

@@ -29,7 +29,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("shard", in_turn(2, range(SHARDS)))
+@pytest.mark.parametrize("shard", in_turn(3, range(SHARDS)))
 def test_cases(shard: int, record_property: Callable[[str, object], None]) -> None:
     cases = list(all_cases().values())
     # Neighbours are of one operator and share kernels.

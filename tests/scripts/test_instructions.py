@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.turns import in_turn
+
 from .test_scripts import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.emulator]
@@ -14,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.emulator]
 table = load("instruction_table")
 
 
-@pytest.mark.parametrize("name", table.MODELS)
+@pytest.mark.parametrize("name", in_turn(2, table.MODELS))
 def test_instructions_are_those_of_the_table(name: str, request, tmp_path: Path) -> None:
     if not shutil.which("qemu-aarch64"):
         pytest.skip("needs qemu-aarch64: apt install qemu-user")

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.turns import in_turn
+
 from .test_scripts import load, needs_cc
 
 wide = load("wide_zoo")
@@ -59,7 +61,7 @@ def test_wide_zoo_lists_writes_and_refuses(tmp_path: Path, capsys) -> None:
 
 @pytest.mark.slow
 @needs_cc
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", in_turn(2, COMPILED))
 def test_wide_zoo_answers_are_onnx_runtimes(name: str, tmp_path: Path) -> None:
     network = wide.NETWORKS[name]
     path = wide.write(network, tmp_path)
@@ -70,7 +72,7 @@ def test_wide_zoo_answers_are_onnx_runtimes(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.emulator
-@pytest.mark.parametrize("name", wide.COUNTED)
+@pytest.mark.parametrize("name", in_turn(2, wide.COUNTED))
 def test_wide_zoo_instructions_are_those_of_the_table(name: str, tmp_path: Path) -> None:
     if not shutil.which("qemu-aarch64"):
         pytest.skip("needs qemu-aarch64: apt install qemu-user")
