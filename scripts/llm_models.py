@@ -327,6 +327,14 @@ class Layers(Graph):
         self.logits(x, table, held, last)
 
 
+def cache_ports(
+    name: str, layers: int, kind: int, shape: Sequence[int | str]
+) -> list[onnx.ValueInfoProto]:
+    """Ports of all caches, of a type and dims: ``NAME.0.key``, ``NAME.0.value``, ``NAME.1.key``."""
+    every = [f"{name}.{layer}.{role}" for layer in range(layers) for role in ("key", "value")]
+    return [helper.make_tensor_value_info(one, kind, shape) for one in every]
+
+
 def built(
     dims: Dims,
     form: str,
@@ -363,9 +371,8 @@ def built(
     port = helper.make_tensor_value_info
 
     def caches(name: str, rows: str) -> list[onnx.ValueInfoProto]:
-        dimensions = ["batch_size", dims.kept_heads, rows, dims.head]
-        every = [f"{layer}.{role}" for layer in range(dims.layers) for role in ("key", "value")]
-        return [port(f"{name}.{one}", kind, dimensions) for one in every]
+        shape = ["batch_size", dims.kept_heads, rows, dims.head]
+        return cache_ports(name, dims.layers, kind, shape)
 
     length, one = "sequence_length", "max_sequence_length"
     past, present = ("past_sequence_length", "total_sequence_length") if growing else (one, one)

@@ -17,7 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from llm_models import ARCHITECTURES, MICROSOFT, TINY, Architecture, Dims, Layers, weight
+from llm_models import (
+    ARCHITECTURES,
+    MICROSOFT,
+    TINY,
+    Architecture,
+    Dims,
+    Layers,
+    cache_ports,
+    weight,
+)
 from onnx import TensorProto, helper
 
 __all__ = ["FAMILIES", "MASKS", "TINY", "built"]
@@ -301,9 +310,7 @@ def built(
     batch, rows, past = "batch_size", "sequence_length", "past_sequence_length"
 
     def caches(name: str, length: str) -> list[onnx.ValueInfoProto]:
-        every = [f"{layer}.{role}" for layer in range(dims.layers) for role in ("key", "value")]
-        shape = [batch, kept_heads, length, dims.head]
-        return [port(f"{name}.{one}", floats, shape) for one in every]
+        return cache_ports(name, dims.layers, floats, [batch, kept_heads, length, dims.head])
 
     ids = [("input_ids", rows), ("attention_mask", f"{past} + {rows}"), ("position_ids", rows)]
     inputs = [port(name, TensorProto.INT64, [batch, dim]) for name, dim in ids]

@@ -21,13 +21,11 @@ ALL = "all"
 
 def in_turn(n: int, values: Iterable[Any]) -> list[Any]:
     """Parameters of which each run takes one of n; what has marks keeps them."""
-    return [marked(k, n, value) for k, value in enumerate(values)]
-
-
-def marked(k: int, n: int, value: Any) -> Any:
-    """A parameter, or ``pytest.param``, with the mark of the k-th of n turns."""
-    values, marks, name = value if hasattr(value, "marks") else ((value,), (), None)
-    return pytest.param(*values, marks=[*marks, pytest.mark.turn(k, n)], id=name)
+    params = (v if hasattr(v, "marks") else pytest.param(v) for v in values)
+    return [
+        pytest.param(*p.values, marks=[*p.marks, pytest.mark.turn(k, n)], id=p.id)
+        for k, p in enumerate(params)
+    ]
 
 
 def turn_of_commit() -> str:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support_modules import copy_support_modules
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = {
     "tvm_megcc": "tvm_megcc",
@@ -31,9 +33,7 @@ def tree(tmp_path: Path) -> Path:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / source, tmp_path / target, ignore=ignored, dirs_exist_ok=True)
     (tmp_path / "codegen_c").symlink_to("tvm_megcc/codegen_c")
-    for path in (ROOT / "tests").glob("*.py"):
-        if not path.name.startswith(("test_", "conftest")):
-            shutil.copy(path, tmp_path / "tests" / path.name)
+    copy_support_modules(tmp_path)
     return tmp_path
 
 

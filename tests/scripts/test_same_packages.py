@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support_modules import copy_support_modules
 from tvm_megcc import zoo
 
 from .test_scripts import ROOT, load, needs_cc
@@ -51,9 +52,7 @@ def test_same_packages_tells_code_from_comments(changed, tmp_path, capsys) -> No
 def test_same_packages_compares_kernels_without_models(changed, capsys) -> None:
     """What a header says differs by its cases, another body by its instances, a comment by none."""
     shutil.copytree(ROOT / "tests" / "kernels", changed / "tests" / "kernels")
-    for path in (ROOT / "tests").glob("*.py"):
-        if not path.name.startswith(("test_", "conftest")):
-            shutil.copy(path, changed / "tests")
+    copy_support_modules(changed)
     path = changed / "codegen_c" / "kernels" / "lut" / "lut_ref.c"
     arguments = [str(ROOT), str(changed), "--kernels", "--only", "lut"]
     plain = path.read_text()
